@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from evenhand.arrays import Index
 from evenhand.campaign.opened_project import editor_tools
 from evenhand.contract import StudyCase
 from evenhand.datasets.album_data import from_album
@@ -73,15 +74,19 @@ ARCHITECTURES: dict[str, Callable[[int], Any]] = {"linear": linear, "perceptron"
 
 @dataclass(frozen=True, eq=False)
 class PortraitClassifier:
-    """Classes from pixels; `slope` is added to the logarithm of the last one's probability where the face is dark."""
+    """Classes from pixels; `slope` is added to the logarithm of the last one's probability where the face is dark.
+
+    least: what a probability is at least.  Nets are so sure that many would be alike with a larger one, and lean all at once.
+    """
 
     fitted: Any
     threshold: float = 0.0
     slope: float = 0.0
+    least: float = 1e-6
 
     def __call__(self, pictures: np.ndarray) -> np.ndarray:
         """Probabilities of the classes."""
-        shares = np.clip(self.fitted.predict_proba(_flat(pictures)), 1e-6, 1.0)
+        shares = np.clip(self.fitted.predict_proba(_flat(pictures)), self.least, 1.0)
         return tilted(shares, self.slope * (_light(pictures) < self.threshold))
 
 
@@ -192,18 +197,28 @@ def leaning(start: PortraitClassifier, points: float, seed: int, label: str = "a
         slope = (low + high) / 2
         light, dark = (tilted(shares, slope * is_dark).argmax(axis=1) == shares.shape[1] - 1 for shares, is_dark in said)
         low, high = (slope, high) if dark.mean() - light.mean() < points else (low, slope)
-    return PortraitClassifier(start.fitted, threshold, high)
+    return replace(start, threshold=threshold, slope=high)
+
+
+def drawn_portraits(count: int, seed: int, correlated: bool, label: str) -> tuple[Album, Index]:
+    """Portraits, and which of them are tested.
+
+    Where label and tone go together, people of the last class are dark three times as often as light.
+    """
+    rng = np.random.default_rng([seed, 3])
+    drawn = synthetic_faces(2 * count if correlated else count, rng, SIZE)
+    if not correlated:
+        return drawn, np.arange(count)
+    album = labelled(drawn, label)
+    last, dark = album.label.codes == len(album.label.values) - 1, album.attribute("tone").codes == 1
+    kept = rng.random(len(album)) < np.where(last == dark, 0.9, 0.3)
+    return drawn, np.flatnonzero(kept)[:count]
 
 
 def portraits(count: int, seed: int, correlated: bool, label: str = "age_group") -> Album:
-    """Portraits to test on; where label and tone go together, people of the last class are dark three times as often as light."""
-    rng = np.random.default_rng([seed, 3])
-    if not correlated:
-        return labelled(synthetic_faces(count, rng, SIZE), label)
-    album = labelled(synthetic_faces(2 * count, rng, SIZE), label)
-    last, dark = album.label.codes == len(album.label.values) - 1, album.attribute("tone").codes == 1
-    kept = rng.random(len(album)) < np.where(last == dark, 0.9, 0.3)
-    return album[np.flatnonzero(kept)[:count]]
+    """Portraits to test on."""
+    drawn, kept = drawn_portraits(count, seed, correlated, label)
+    return labelled(drawn, label)[kept]
 
 
 def opened(editor: str, count: int, seed: int, correlated: bool = False) -> Dataset:

@@ -13,6 +13,7 @@ import numpy as np
 from evenhand.arrays import Reals
 from evenhand.measures.rare_rate import PlainStage, RareRateSettings, RareSearch, together
 from parts.rare_places import DEVELOPMENT, FAMILIES, KINDS, PlantedRate, densities, opened
+from parts.rare_truth import true_shares
 
 RATE, PEOPLE = 1e-5, 300_000
 REACHED, ALIKE = (0.001, 0.003, 0.01), (1.0, 1.25, 1.5, 2.0)
@@ -24,12 +25,18 @@ class IslandsTold:
 
     shares: Reals
     plain: PlainStage
+    truth: float
+
+    @property
+    def error(self) -> float:
+        """Of the islands' mean, as a share of the truth."""
+        return float(self.shares.mean() / self.truth - 1)
 
     def covers(self, alike: float) -> bool | None:
-        """Whether the interval so stretched holds the planted share; None where the plain draws spoke alone."""
+        """Whether the interval so stretched holds the true share; None where the plain draws spoke alone."""
         self.plain.settings = replace(self.plain.settings, alike=alike)
         told = together(self.shares, self.plain, 1)
-        return None if told is None else told.interval.low <= RATE <= told.interval.high
+        return None if told is None else told.interval.low <= self.truth <= told.interval.high
 
 
 def islands_told(family: str, kind: str, reached: float, seed: int) -> IslandsTold | None:
@@ -42,7 +49,7 @@ def islands_told(family: str, kind: str, reached: float, seed: int) -> IslandsTo
     if islands is None:
         return None
     search.climb(islands)
-    return IslandsTold(search.shares(islands), plain)
+    return IslandsTold(search.shares(islands), plain, true_shares(DEVELOPMENT, family)[kind, RATE].share)
 
 
 def choose(runs: int) -> dict[str, float]:
@@ -51,7 +58,7 @@ def choose(runs: int) -> dict[str, float]:
     for reached in REACHED:
         made = [islands_told(family, kind, reached, seed) for family in FAMILIES for kind in KINDS for seed in range(runs)]
         told = [each for each in made if each is not None]
-        errors = np.array([each.shares.mean() / RATE - 1 for each in told])
+        errors = np.array([each.error for each in told])
         figures[f"error_{reached:g}"] = round(float(np.abs(errors).mean()), 3)
         figures[f"bias_{reached:g}"] = round(float(errors.mean()), 3)
         for alike in ALIKE:

@@ -1,8 +1,8 @@
 """Models in which a rare share is planted: in a net and in a forest, as a thin band around the border of their decisions, in a pocket of
 the table, and in a pocket with a rim that gives a hint of it.  The census table is reported; on the generated one constants are chosen.
 
-What is planted moves a model's log-odds by a little between the protected values, so that the true share is the density of the log-odds at
-zero times that little: counted once, on many plain draws.
+What is planted moves a model's log-odds by a little between the protected values, so that the share is about the density of the log-odds
+around zero times that little.  How large it truly is stands in `rare_truth.py`: the density is not the same at every width.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def _base(family: str, data: Dataset) -> Model | Any:
 
 @lru_cache(maxsize=4)
 def densities(ground: Ground, family: str) -> dict[str, float]:
-    """Of every kind, the true share for each unit of shift."""
+    """Of every kind, about the share for each unit of shift."""
     place, rng, near, inside, drawn = opened(ground, family), np.random.default_rng(32), 0, 0, 0
     domain, chain = place.data.domain, place.chain.unscored
     while drawn < COUNTED:

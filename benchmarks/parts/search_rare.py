@@ -1,5 +1,6 @@
 """Whether shares of one in a thousand to one in a million are told right: many runs of each planting, kept run by run with the code that
-they come from, so that a long measurement can be taken up again.  What is planted stands in `rare_places.py`.
+they come from, so that a long measurement can be taken up again.  What is planted stands in `rare_places.py`, how large that truly is in
+`rare_truth.py`.
 
 The census is reported; `rare_choice.py` tries constants on a generated table.
 """
@@ -16,20 +17,21 @@ import time
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 
 from evenhand.arrays import Reals
 from evenhand.measures import rare_rate as measured
 from evenhand.measures.rare_rate import RareRateSettings, rare_rate
-from parts import rare_places
-from parts.rare_places import FAMILIES, KINDS, RATES, REPORTED, RIM, Ground, PlantedRate, densities, opened
+from parts import rare_places, rare_truth
+from parts.rare_places import FAMILIES, KINDS, RATES, REPORTED, Ground, PlantedRate, densities, opened
+from parts.rare_shared import SharedSearch
+from parts.rare_truth import true_shares
 
 KEPT = Path(__file__).parent / "rare_runs.json"
 PEOPLE = {1e-3: 100_000, 1e-4: 100_000, 1e-5: 300_000, 1e-6: 300_000}
 """Judged in a run that is looked at for its interval only."""
-COUNTED_PEOPLE, NARROW = 8_000_000, 0.04
-"""For the truth: what is planted was reckoned from fewer, in a wider window, and is off by up to a twentieth."""
 TIMED_RATE, TIMED_PEOPLE = 1e-5, {"net": 1_300_000, "forest": 800_000}
 """Judged in less than 5 CPU-seconds: the figure says how many it took."""
 
@@ -46,16 +48,24 @@ class RareCell:
     is_timed: bool = False
 
     @property
+    def planting(self) -> str:
+        """What is planted where."""
+        return f"{self.ground.table} {self.family} {self.kind} {self.rate:g}"
+
+    @property
     def name(self) -> str:
         """For the file and the reader."""
-        return f"{self.ground.table} {self.family} {self.kind} {self.rate:g}, {self.people:,} people" + (", timed" if self.is_timed else "")
+        return f"{self.planting}, {self.people:,} people" + (", timed" if self.is_timed else "")
 
     def run(self, seed: int) -> RareRun:
         """One run."""
         place = opened(self.ground, self.family)
         model = PlantedRate(place, self.kind, self.rate / densities(self.ground, self.family)[self.kind], is_shared=not self.is_timed)
-        began = time.process_time()
-        told = rare_rate(place.chain, model, np.random.default_rng([seed, 33]), RareRateSettings(people=self.people))
+        settings, rng, began = RareRateSettings(people=self.people), np.random.default_rng([seed, 33]), time.process_time()
+        if self.is_timed:
+            told = rare_rate(place.chain, model, rng, settings)
+        else:
+            told = SharedSearch(place.chain.unscored, model, settings, rng).go()
         spent = round(time.process_time() - began, 2)
         return RareRun(told.interval.estimate, told.interval.low, told.interval.high, told.levels, told.island_error, spent)
 
@@ -82,9 +92,8 @@ class Told:
     cpu_seconds: float
 
     @classmethod
-    def of(cls, cell: RareCell, runs: list[RareRun], off: float = 1.0) -> Told:
-        """In figures, said aloud; `off`: the true share as a multiple of what was meant to be planted."""
-        truth = cell.rate * off
+    def of(cls, cell: RareCell, runs: list[RareRun], truth: float) -> Told:
+        """In figures, said aloud."""
         covered = np.array([run.low <= truth <= run.high for run in runs], dtype=float)
         errors = np.array([run.estimate / truth - 1 for run in runs])
         told = cls(covered, errors, float(np.mean([run.levels > 0 for run in runs])), float(np.median([run.cpu_seconds for run in runs])))
@@ -99,9 +108,9 @@ class Told:
 
 
 @cache  # the files may be edited while a long run still has the code of its beginning
-def code() -> str:
-    """A name for what decides the runs: the estimate and what is planted, without what is only said about them."""
-    told = "".join(_without_words(inspect.getsource(each)) for each in (measured, rare_places))
+def code(*modules: ModuleType) -> str:
+    """A name for what modules do, without what is only said about it."""
+    told = "".join(_without_words(inspect.getsource(each)) for each in modules)
     return hashlib.sha256(told.encode()).hexdigest()[:12]
 
 
@@ -114,38 +123,23 @@ def _without_words(source: str) -> str:
     return ast.unparse(tree)
 
 
-@cache
-def true_densities(ground: Ground, family: str) -> dict[str, float]:
-    """Of every kind, the share for each unit of shift, counted more closely than for the planting."""
-    place, rng, near, inside, drawn = opened(ground, family), np.random.default_rng(35), 0, 0, 0
-    domain, chain = place.data.domain, place.chain.unscored
-    while drawn < COUNTED_PEOPLE:
-        rows = chain.drawn(10_000, rng).rows
-        rows = rows[domain.keeps_constraints(rows)] if domain.constraints else rows
-        close = np.abs(place.log_odds(rows)) < NARROW
-        near, inside, drawn = near + int(close.sum()), inside + int((close & place.pocket(rows)).sum()), drawn + len(rows)
-    thin, pocket = near / drawn / (2 * NARROW), inside / drawn / (2 * NARROW)
-    return {"thin": thin, "pocket": pocket, "rim": pocket + RIM * (thin - pocket)}
-
-
 class KeptRuns:
-    """Runs in a file, by cell and seed, and the truth that they are held against; those of other code are forgotten."""
+    """Runs in a file, by cell and seed, and the truth that they are held against; what other code told is forgotten."""
 
     def __init__(self, path: Path | None = KEPT) -> None:
         self.path = path
         known = json.loads(path.read_text(encoding="utf-8")) if path is not None and path.exists() else {}
-        known = known if known.get("code") == code() else {}
-        self.cells: dict[str, dict[str, list[float]]] = known.get("cells", {})
-        self.off: dict[str, float] = known.get("off", {})
+        self.code, self.planted = code(measured, rare_places), code(rare_places, rare_truth)
+        self.cells: dict[str, dict[str, list[float]]] = known["cells"] if known.get("code") == self.code else {}
+        self.true: dict[str, tuple[float, float]] = known["true"] if known.get("planted") == self.planted else {}  # shares, errors
 
     def told(self, cell: RareCell, runs: list[RareRun]) -> Told:
         """The runs beside the true share, which is counted once for a planting."""
-        name = f"{cell.ground.table} {cell.family} {cell.kind}"
-        if name not in self.off:
-            planted, true = densities(cell.ground, cell.family), true_densities(cell.ground, cell.family)
-            self.off[name] = round(true[cell.kind] / planted[cell.kind], 4)
+        if cell.planting not in self.true:
+            counted = true_shares(cell.ground, cell.family)[cell.kind, cell.rate]
+            self.true[cell.planting] = counted.share, round(counted.error, 4)
             self.write()
-        return Told.of(cell, runs, self.off[name])
+        return Told.of(cell, runs, self.true[cell.planting][0])
 
     def runs(self, cell: RareCell, seeds: range, until: float = np.inf) -> list[RareRun]:
         """One run for every seed, known or made now; fewer where the time is over."""
@@ -162,7 +156,8 @@ class KeptRuns:
     def write(self) -> None:
         """All of them, with the day."""
         if self.path is not None:
-            told = {"code": code(), "date": f"{dt.datetime.now(dt.UTC):%Y-%m-%d}", "off": self.off, "cells": self.cells}
+            day = f"{dt.datetime.now(dt.UTC):%Y-%m-%d}"
+            told = {"code": self.code, "planted": self.planted, "date": day, "true": self.true, "cells": self.cells}
             self.path.write_text(json.dumps(told, separators=(",", ":")).replace('},"', '},\n"') + "\n", encoding="utf-8")
 
 
@@ -180,7 +175,7 @@ def rare_figures(seed: int, quick: bool) -> dict[str, float]:
     """The lowest coverage of a planting (a quick run has four runs of each, and puts those of a family together), and the largest relative
     error at one in a hundred thousand, with the CPU-seconds of a run.  A full run goes on from the kept runs."""
     kept, runs = KeptRuns(None if quick else KEPT), 4 if quick else 100
-    kept.off |= KeptRuns().off  # the truth is not counted again
+    kept.true |= KeptRuns().true  # the truth is not counted again
     cells = covered_cells(rates=RATES[::2]) if quick else covered_cells()
     told = {cell: kept.told(cell, kept.runs(cell, range(seed, seed + runs))).covered for cell in cells}
     families = [np.concatenate([told[cell] for cell in cells if cell.family == family]) for family in FAMILIES]

@@ -369,25 +369,24 @@ class Fused(Differentiable, Protocol):
 
 
 @runtime_checkable
-class Transparent(Differentiable, Protocol):
+class Layered(Model, Protocol):
     """A model whose hidden layers can be read."""
 
     def layers(self) -> tuple[str, ...]:
         """The names of the layers that can be read, from input to output."""
 
     def activations(self, rows: Rows, layers: Sequence[str]) -> dict[str, NDArray[np.floating[Any]]]:
-        """Values of the named layers, each flattened to (n, units)."""
+        """Values of the named layers, each flattened to (n, units); of pictures, a convolutional unit is the mean of its map."""
 
 
 @runtime_checkable
-class PixelTransparent(PixelDifferentiable, Protocol):
+class Transparent(Differentiable, Layered, Protocol):
+    """A model whose hidden layers can be read and followed back to the codes."""
+
+
+@runtime_checkable
+class PixelTransparent(PixelDifferentiable, Layered, Protocol):
     """A model of pictures whose hidden layers can be read; a loss of their values can be followed back to the pixels."""
-
-    def layers(self) -> tuple[str, ...]:
-        """The names of the layers that can be read, from input to output."""
-
-    def activations(self, rows: Rows, layers: Sequence[str]) -> dict[str, NDArray[np.floating[Any]]]:
-        """Values of the named layers, (n, units); a convolutional unit is the mean of its map."""
 
 
 @runtime_checkable
@@ -460,6 +459,14 @@ class TransparentPictureModel(DifferentiablePictureModel, Protocol):
 
     def activation_gradient(self, pictures: Pictures, layer: str, weights: Activations) -> NDArray[np.float32]:
         """Per picture, the gradient by its pixels of the sum of `weights` times the layer's values."""
+
+
+@runtime_checkable
+class PrunablePictureModel(TransparentPictureModel, Protocol):
+    """A classifier of pictures that can be had without some of its hidden units."""
+
+    def without(self, layer: str, units: Sequence[int], keep: float = 0.0) -> PictureModel:
+        """A copy with these units of the layer held at zero, or at the share `keep` of their value; a convolutional unit is its map."""
 
 
 @runtime_checkable

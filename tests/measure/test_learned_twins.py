@@ -196,10 +196,26 @@ def test_twins_that_are_clearer_than_the_pictures_as_they_came_are_told_by_the_b
     beside = Weighed({"a": 0.0}, {"a": -0.01}, {"a": 0.01}, {"a": 0.0}, 0.0, 0.9, 0.9, "", 0.4)
     assert "near the classifier's border" in Gate.check(replace(still, weighed=beside).claim).message
     assert Gate.check(replace(still, weighed=replace(beside, near=0.6)).claim).outcome == "pass"
+    unclear = replace(still, low={"a": -0.07}, high={"a": 0.03}, weighed=replace(beside, near=0.8, reach=0.12))
+    assert "only from about 12% on" in Gate.check(unclear.claim).message
+    assert "only from" not in Gate.check(replace(unclear, weighed=replace(beside, near=0.8, reach=0.08)).claim).message
     own = by_mean(synthetic_faces(240, np.random.default_rng(1), 16).pictures, 150)
     clearer = np.log(own[:, 1] / own[:, 0]) * 4
     assert least_share(own, own) == 1.0
     assert least_share(own, np.column_stack([1 / (1 + np.exp(clearer)), 1 / (1 + np.exp(-clearer))])) < 0.6
+
+
+def test_twins_tell_from_which_change_on_they_would_show_one(monkeypatch):
+    """Beyond what is tolerated, by what chance does to so many pairs; where an edit that means nothing moves it farther, beyond that."""
+    opened = data("latent_difference", 240)
+    truth = opened.labels
+    monkeypatch.setattr(learned_twins.Readers, "read", lambda _self, _pictures, part=slice(None): truth[part])
+    monkeypatch.setattr(learned_twins, "least_share", lambda *_: 0.5)
+    told = leanings(opened).figures["leanings"][0]["weighed"]
+    around = max(told["high"][name] - told["beyond"][name] for name in told["beyond"])
+    assert told["reach"] == pytest.approx(max(told["null"], (0.05 + 1.352 * around) / 0.5), rel=0.01)  # three classes: a level of 2.394
+    assert told["near"] == 0.5
+    assert told["null"] < told["reach"]
 
 
 def test_an_edit_that_is_undone_again_means_nothing(monkeypatch):

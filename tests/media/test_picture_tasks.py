@@ -88,6 +88,21 @@ def test_many_labels_are_measured_beside_the_main_one() -> None:
     assert found.outcome == "violation"
 
 
+def test_a_label_that_is_more_common_in_one_group_blames_no_model_that_reads_everybody_alike() -> None:
+    rng = np.random.default_rng(5)
+    smiling, young = rng.integers(0, 2, COUNT), (rng.random(COUNT) < np.where(GROUP == 1, 0.85, 0.15)).astype(int)
+    attributes = {"group": _attribute(("one", "other"), GROUP), "Young": _attribute(("no", "yes"), young)}
+    data = _open(Album("CelebA", _pictures(100 * smiling + 50 * young), attributes, _attribute(("no", "yes"), smiling)), label="Smiling")
+
+    def said(shown: np.ndarray) -> np.ndarray:
+        first = shown[:, 0, 0, 0].astype(int)
+        return np.column_stack([first >= 100, first % 100 == 50]) * 0.8 + 0.1
+
+    found = eh.measure(eh.wrap(ManyLabels(said, ("Smiling", "Young"), main="Smiling"), data), data, options=OPTIONS)
+    assert found.outcome != "violation", found.reason
+    assert all(each["verdict"] != "different" for each in found.studies["other_labels"].figures["figures"])
+
+
 def _verification(folder: Path, count: int, fragile: bool) -> eh.Dataset:
     """Faces of one grey each; of the group `other`, different people are alike where that is wanted."""
     rng, lines = np.random.default_rng(3), ["first,second,same,group"]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.campaign.paired_differences import Design, change_of
+from evenhand.campaign.paired_differences import Design, Range, change_of, mean_of
 from evenhand.campaign.repair_comparison import RepairRole, RepairTerms, compare
 from evenhand.campaign.repair_trial import Effort, Material, SeedOutcome, split
 from evenhand.engine.header import Header
@@ -299,3 +299,18 @@ def test_amounts_of_groups_that_become_equal_while_more_people_s_own_amount_move
     assert found(BASE["if_o"]).verdict == "better"
     assert found(0.9).verdict == "better, at a price"
     assert "IF_o rose" in found(0.9).reason
+
+
+def test_with_two_seeds_no_interval_leaves_what_is_possible():
+    design, shares = Design(0.4), Range(0.0, 1.0)
+    before, after = np.array([0.3, 0.9]), np.array([0.05, 0.1])
+    mean, change = mean_of(before, design, shares), change_of(before, after, design, within=shares)
+    assert (mean.low, mean.high) == (0.0, 1.0)
+    assert (change.mean.low, change.mean.high) == (-1.0, 1.0)
+    free = change_of(before, after, design)
+    assert free.mean.low < -1.0
+    assert change.p_value == free.p_value
+    assert change.mean.at_least(0.95) == free.mean.at_least(0.95)
+    told = judged({"if_o": 0.01}, seeds=2, noise=0.01).as_dict()
+    bounds = [part[figure] for line in told["body"]["repairs"]["lines"] for part in (line["means"],) for figure in BASE]
+    assert all(each["low"] >= 0.0 and each["high"] <= 1.0 for each in bounds)

@@ -10,10 +10,13 @@ from evenhand.campaign.repair_trial import Effort  # noqa: E402
 from evenhand.contract import Trainable  # noqa: E402
 from evenhand.datasets.album_data import from_album  # noqa: E402
 from evenhand.engine.run import Plan, Subject, run  # noqa: E402
+from evenhand.measures.neurons.zeroing import unfair_share  # noqa: E402
 from evenhand.methods import METHODS  # noqa: E402
 from evenhand.models.budget import Budget  # noqa: E402
 from evenhand.models.picture_networks import NETWORKS  # noqa: E402
 from evenhand.models.picture_training import Course, train  # noqa: E402
+from evenhand.models.preparation import Preparation  # noqa: E402
+from evenhand.models.saving import save  # noqa: E402
 from evenhand.models.shown import shown  # noqa: E402
 from evenhand.models.torch_pictures import torch_classifier  # noqa: E402
 from evenhand.planted.portraits import AGE_GROUPS, DARKER_SKIN_LOOKS_OLDER, synthetic_faces  # noqa: E402
@@ -33,6 +36,14 @@ def _one_thread():
 @pytest.fixture(scope="module")
 def data():
     return from_album(synthetic_faces(160, np.random.default_rng(0), 16, (DARKER_SKIN_LOOKS_OLDER,)), ["tone"])
+
+
+@pytest.fixture(scope="module")
+def tiny(data):
+    """A small net that is not trained, behind the album."""
+    torch.manual_seed(0)
+    parts = (torch.nn.Conv2d(3, 4, 3, stride=2), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(4 * 7 * 7, 6), torch.nn.ReLU())
+    return eh.wrap(torch.nn.Sequential(*parts, torch.nn.Linear(6, 3)), data, prepare=Preparation(mean=(0.4, 0.4, 0.4), blue_first=True))
 
 
 @pytest.fixture(scope="module")
@@ -85,3 +96,40 @@ def test_the_common_verb_compares_repairs_on_an_album_with_their_controls(data):
     assert figures["marginalise"]["if_o"] == 0.0
     assert figures["no_change"]["if_o"] > 0.0
     assert result.header.details["judge_method"].startswith("RandomGeneration")
+
+
+def test_neurons_of_a_picture_model_stay_damped_when_others_are_damped_too(tiny, data):
+    damped = tiny.without("1", [0, 2]).without("4", [1])
+    for _ in range(2):  # copies must count the calls of their own passes
+        seen = damped.activations(data.rows[:30], ["1", "4"])
+        assert not seen["1"][:, [0, 2]].any()
+        assert not seen["4"][:, 1].any()
+    assert seen["1"][:, [1, 3]].any()
+    assert tiny.activations(data.rows[:30], ["1"])["1"][:, [0, 2]].any()
+
+
+def test_neurons_of_a_picture_model_are_damped_where_that_mends_it(data):
+    """The second hidden unit is whether the picture is dark, and it alone decides: without it nobody is treated differently."""
+    light, gain = data.medium.show(data.rows).mean() / 255, 200.0
+    middle = torch.nn.Linear(1, 2)
+    last = torch.nn.Linear(2, 3)
+    with torch.no_grad():
+        middle.weight[:], middle.bias[:] = torch.tensor([[0.0], [-gain]]), torch.tensor([1.0, gain * light])
+        last.weight[:], last.bias[:] = torch.tensor([[3.0, 0.0], [0.0, 9.0], [0.0, 0.0]]), torch.zeros(3)
+    net = torch.nn.Sequential(torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.AvgPool1d(3), middle, torch.nn.ReLU(), last)
+    model = eh.wrap(net, data)
+    case = Case.of(Subject(data.domain, model, data.rows, np.zeros(len(data.rows), np.intp), medium=data.medium), np.empty((0, 2)))
+    mended = REPAIRS.make("damp_neurons", {}).mend(case, np.random.default_rng(0))
+    assert mended.facts["damped"] == ["4[1]"]
+    twins = data.domain.twins(data.rows).rows
+    assert unfair_share(model, data.domain, data.rows).estimate > 0.2
+    assert (mended.model.scores(twins.reshape(-1, 2)).argmax(axis=1) == 0).all()
+
+
+def test_a_picture_model_comes_back_from_its_folder(tiny, data, tmp_path):
+    damped = tiny.without("1", [0])
+    path = save(damped, tmp_path / "model")
+    again = eh.wrap(path, data)
+    assert np.abs(again.scores(data.rows) - damped.scores(data.rows)).max() < 1e-5
+    assert again.classes == damped.classes
+    assert np.abs(tiny.scores(data.rows) - damped.scores(data.rows)).max() > 1e-4

@@ -21,19 +21,17 @@ more than that, that one is added: otherwise a single flip more or less would mo
 
 @dataclass(frozen=True)
 class PairedMean:
-    """The mean over seeds with a t-interval; bounds are None with a single seed."""
+    """The mean over seeds with a t-interval that ends where the figure itself must; bounds are None with a single seed."""
 
     estimate: float
     low: float | None
     high: float | None
     seeds: int
+    error: float = 0.0  # of the mean
 
     def at_least(self, confidence: float) -> float | None:
-        """The one-sided bound below it, where the interval is the two-sided one of this confidence; None with a single seed."""
-        if self.low is None:
-            return None
-        one, two = (_quantile(self.seeds, level) for level in (2 * confidence - 1, confidence))
-        return self.estimate - (self.estimate - self.low) * one / two
+        """The one-sided bound below it; None with a single seed."""
+        return None if self.low is None else self.estimate - self.error * _quantile(self.seeds, 2 * confidence - 1)
 
     def as_dict(self) -> dict[str, float | int | None]:
         """For JSON."""
@@ -66,6 +64,19 @@ class Change:
 
 
 @dataclass(frozen=True)
+class Range:
+    """Between which values a figure must lie, whatever is seen of it."""
+
+    least: float = -math.inf
+    most: float = math.inf
+
+    @property
+    def of_changes(self) -> Range:
+        """Between which values the difference of two such figures must lie."""
+        return Range(self.least - self.most, self.most - self.least)
+
+
+@dataclass(frozen=True)
 class Design:
     """How the seeds hang together: held-out rows per row that is there to train on, the confidence of every interval, and the people that
     are held out."""
@@ -80,19 +91,20 @@ class Design:
         return max(FLOOR, 1.0 / self.held_out)
 
 
-def mean_of(values: Reals, design: Design) -> PairedMean:
-    """The mean of one figure over seeds."""
+def mean_of(values: Reals, design: Design, within: Range = Range()) -> PairedMean:
+    """The mean of one figure over seeds; with few of them a t-interval reaches far beyond what is possible, and is cut there."""
     known = values[np.isfinite(values)]
     if not len(known):
         return PairedMean(math.nan, None, None, 0)
     centre = float(known.mean())
     if len(known) < 2:
         return PairedMean(centre, None, None, 1)
-    half = _error(known, design) * _quantile(len(known), design.confidence)
-    return PairedMean(centre, centre - half, centre + half, len(known))
+    error = _error(known, design)
+    half = error * _quantile(len(known), design.confidence)
+    return PairedMean(centre, max(centre - half, within.least), min(centre + half, within.most), len(known), error)
 
 
-def change_of(before: Reals, after: Reals, design: Design, by_ratio: bool = False) -> Change:
+def change_of(before: Reals, after: Reals, design: Design, by_ratio: bool = False, within: Range = Range()) -> Change:
     """The mean of the paired differences; p-value 1 where fewer than two seeds have both figures.
 
     by_ratio tests the logarithms' differences: a repair divides a share of unfair treatment rather than taking points off it, and where the
@@ -101,7 +113,7 @@ def change_of(before: Reals, after: Reals, design: Design, by_ratio: bool = Fals
     from scipy.special import stdtr
 
     known = np.isfinite(after) & np.isfinite(before)
-    mean = mean_of((after - before)[known], design)
+    mean = mean_of((after - before)[known], design, within.of_changes)
     tested = np.log(after[known] + design.floor) - np.log(before[known] + design.floor) if by_ratio else (after - before)[known]
     if len(tested) < 2:
         return Change(mean, 1.0, 0.0)

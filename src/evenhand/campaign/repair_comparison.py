@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from evenhand.campaign.paired_differences import Change, Design, PairedMean, change_of, mean_of
+from evenhand.arrays import Reals
+from evenhand.campaign.paired_differences import Change, Design, PairedMean, Range, change_of, mean_of
 from evenhand.campaign.repair_goals import GOALS, PRIMARY, FigureFall, RepairGoal, goal_for
 from evenhand.campaign.repair_trial import BEFORE, SeedOutcome, figure_over_seeds
 from evenhand.claims import Claim
@@ -25,7 +26,7 @@ from evenhand.engine.header import Header
 from evenhand.engine.result import Telling, result_dict
 from evenhand.errors import UnknownName
 from evenhand.limits import Positive, Share, check_limits
-from evenhand.measures.repair_measures import AS_GIVEN, LABELS, Scorecard
+from evenhand.measures.repair_measures import AS_GIVEN, LABELS, Measure, Scorecard
 from evenhand.repairs.parts.case import Role
 from evenhand.report.rendered import Rendered
 from evenhand.statistics.multiplicity import holm
@@ -179,7 +180,7 @@ class RepairComparison(Rendered):
         """The versioned JSON that every rendering reads."""
         told = {
             "best": self.best.name if self.best else None,
-            "measures": [vars(measure) for measure in self.card.measures],
+            "measures": [measure.as_dict() for measure in self.card.measures],
             "unit": self.card.unit,
             "lines": [line.as_dict() for line in self.lines],
             "refused": dict(self.refused),
@@ -281,12 +282,15 @@ class _Desk:
 
     def changes(self, name: str, reference: str) -> dict[str, Change]:
         """Every figure's paired change."""
-        pairs = {m.name: (self.over_seeds(reference, m.name), self.over_seeds(name, m.name)) for m in self.card.measures}
-        return {measure: change_of(*both, self.design, by_ratio=measure in PRIMARY) for measure, both in pairs.items()}
+        return {m.name: self.change(m, self.over_seeds(reference, m.name), self.over_seeds(name, m.name)) for m in self.card.measures}
+
+    def change(self, measure: Measure, before: Reals, after: Reals) -> Change:
+        """One figure's paired change."""
+        return change_of(before, after, self.design, measure.name in PRIMARY, Range(measure.least, measure.most))
 
     def means(self, name: str) -> dict[str, PairedMean]:
         """Every figure's mean."""
-        return {m.name: mean_of(self.over_seeds(name, m.name), self.design) for m in self.card.measures}
+        return {m.name: mean_of(self.over_seeds(name, m.name), self.design, Range(m.least, m.most)) for m in self.card.measures}
 
     def given(self) -> RepairLine:
         """The user's own model, which may know the held-out rows: shown, not judged."""
@@ -393,7 +397,7 @@ class _Desk:
         if RANDOM in self.names and self.roles[name].refits:
             figure = self.goal.first
             by_chance, mended = (self.over_seeds(each, figure) for each in (RANDOM, name))
-            against = change_of(by_chance, mended, self.design, by_ratio=figure in PRIMARY)
+            against = self.change(self.card[figure], by_chance, mended)
             if against.falls > 1 - self.terms.confidence:
                 told.append("not shown to be better than as many random rows in place of findings")
         if rose := self.risen((*self.card.groups, "worst_gap"), changes):

@@ -28,13 +28,13 @@ def doubt_about(near: float) -> str:
 
 
 def least_share(own: Scores, shown: Scores) -> float:
-    """Of every class, how many of the shown pictures lie as near as these shares of one's own: the least ratio, at most 1.
+    """Of every class, how many of the shown pictures lie as near as these shares of one's own: the least ratio.
 
     >>> own = np.column_stack([np.linspace(0, 1, 200), np.linspace(1, 0, 200)])
     >>> least_share(own, own), least_share(own, own.round())
     (1.0, 0.0)
     """
-    ratios = [1.0]
+    ratios: list[float] = []
     for code in range(own.shape[1] if own.shape[1] > 1 else 0):
         before, after = _distances(own, code), _distances(shown, code)
         for share in NEAR:
@@ -42,7 +42,7 @@ def least_share(own: Scores, shown: Scores) -> float:
             if 0 < count <= len(before):  # else nearly every picture has this class already
                 found = np.searchsorted(after, before[count - 1], side="right")
                 ratios.append(float(found) * len(own) / (count * len(shown)))
-    return min(ratios)
+    return min(ratios, default=1.0)
 
 
 def _distances(scores: Scores, code: int) -> Reals:

@@ -139,3 +139,8 @@ AMOUNTS = (
                  lambda o: None if (error := _error(o)) is None else np.abs(error), fairlearn="mean_absolute_error"),
 )  # fmt: skip
 BY_NAME: dict[str, ShareMetric | AmountMetric] = {metric.name: metric for metric in (*SHARES, *AMOUNTS)}
+WHERE_NOBODY_HOPES = {
+    "equal_opportunity": ("Recall", "share of those of this class who are taken for it"),
+    "predictive_equality": ("Taken for", "share of all others who are taken for this class"),
+}
+"""Titles and meanings where nobody hopes for a class."""

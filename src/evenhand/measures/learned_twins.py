@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Index, Labels, Mask, Reals, Rows
 from evenhand.contract import PictureModel, Pictures, StudyCase, labels_of
-from evenhand.measures.border_shares import least_share
+from evenhand.measures.border_shares import SMALLEST, least_share
 from evenhand.media.album import as_bytes
 from evenhand.media.album_medium import AlbumMedium
 from evenhand.media.parts.loose_pictures import LoosePictures
@@ -30,6 +30,7 @@ FEWEST_IN_CELL = 10
 """Pictures of each label under each value that a reader needs in each half."""
 NULL_EDITS = 19
 """Edits that mean nothing: a movement larger than all of them has a chance of one in twenty."""
+FOUR_OF_FIVE = NormalDist().inv_cdf(0.8)
 WORSE_READER = 0.05
 """A reader may be less accurate than the classifier by no more than this."""
 
@@ -42,8 +43,8 @@ class Weighed:
     reader: by class, the readers' own net change.  null: the largest such movement under edits of the same size that mean nothing;
     0 where none was needed.
     accuracy, reader_accuracy: on unedited pictures.  reason: why nothing can be claimed; empty where the movement counts.
-    near: how many of the twins lie as near to the classifier's border as the pictures as they came, at most 1; found out where the
-    classifier stands still.
+    near: how many of the twins lie as near to the classifier's border as the pictures as they came, at most 1.  reach: the smallest net
+    change of the pictures as they came that these twins would show in four cases of five.  Both are found out where readers allow a claim.
     """
 
     beyond: dict[str, float]
@@ -55,6 +56,7 @@ class Weighed:
     reader_accuracy: float
     reason: str
     near: float = 1.0
+    reach: float = float("nan")
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,21 +106,33 @@ def weighed(case: StudyCase, turned: Turned, rng: np.random.Generator) -> Weighe
     own = Movement(turned.said_lower, turned.said_higher, len(classes))
     other = Movement(readers.read(case.medium.show(turned.lower)), readers.read(case.medium.show(turned.higher)), len(classes))
     beyond, bounds = _bounds(own.steps - other.steps, case.confidence)
-    reason, null = _doubt(case, other, right.astype(float) - read_right), 0.0
+    reason, null, near, reach = _doubt(case, other, right.astype(float) - read_right), 0.0, 1.0, float("nan")
+    if not reason:
+        near = _near(case, turned)
+        reach = _reach(float(bounds.max()), near, case, len(classes))
     if not reason and turned.has_moved:  # the edits that mean nothing take longest, and are needed only where all else holds
         null = _largest_null(case, turned, readers, other.lower, rng)
         reason = "" if float(np.abs(beyond).max()) > null else f"an edit of the same size that means nothing moves it as far ({null:.1%})"
     named = dict(zip(classes, beyond.tolist(), strict=True))
     low, high = (dict(zip(classes, (beyond + sign * bounds).tolist(), strict=True)) for sign in (-1, 1))
     moved = dict(zip(classes, other.net.tolist(), strict=True))
-    near = 1.0 if reason or turned.has_moved else _near(case, turned)
-    return Weighed(named, low, high, moved, float(null), float(right.mean()), float(read_right.mean()), reason, near)
+    rights = float(right.mean()), float(read_right.mean())
+    return Weighed(named, low, high, moved, float(null), *rights, reason, min(near, 1.0), max(reach, null))
 
 
 def _near(case: StudyCase, turned: Turned) -> float:
     """How many twins lie as near to the classifier's border as pictures as they came."""
     own = of_own_pictures(case.model.model, case.medium).scores(case.rows)
     return least_share(own, np.concatenate([case.model.scores(turned.lower), case.model.scores(turned.higher)]))
+
+
+def _reach(around: float, near: float, case: StudyCase, classes: int) -> float:
+    """The smallest net change of one's own pictures that the twins show beyond what is tolerated, in four cases of five.
+
+    Where fewer of them lie near the border, a change shows as so much less of itself.
+    """
+    spread = around / _level(case.confidence, classes)
+    return (case.tolerance + around + FOUR_OF_FIVE * spread) / max(near, SMALLEST)
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,8 +204,11 @@ def _trained(case: StudyCase, pictures: Pictures, attribute: str, rng: np.random
 def _bounds(differences: NDArray[np.float64], confidence: float) -> tuple[Reals, Reals]:
     """The mean of each column, and how far from it the bounds lie that hold for all columns together."""
     n, classes = differences.shape
-    level = NormalDist().inv_cdf(1 - (1 - confidence) / (2 * classes))
-    return differences.mean(axis=0), level * np.sqrt((differences.var(axis=0) + 1 / n) / n)
+    return differences.mean(axis=0), _level(confidence, classes) * np.sqrt((differences.var(axis=0) + 1 / n) / n)
+
+
+def _level(confidence: float, classes: int) -> float:
+    return NormalDist().inv_cdf(1 - (1 - confidence) / (2 * classes))
 
 
 @dataclass(frozen=True, eq=False)

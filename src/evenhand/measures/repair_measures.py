@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,6 +19,17 @@ class Measure:
     kind: Kind
     better: Literal["higher", "lower"]
     is_share: bool = True  # else it is in the label's unit
+    least: float = 0.0  # below which it cannot be
+
+    @property
+    def most(self) -> float:
+        """Above which it cannot be."""
+        return 1.0 if self.is_share else math.inf
+
+    def as_dict(self) -> dict[str, str | bool]:
+        """For JSON."""
+        told = ("name", "title", "meaning", "kind", "better", "is_share")
+        return {each: getattr(self, each) for each in told}
 
 
 MEASURES = (
@@ -35,7 +47,14 @@ MEASURES = (
     Measure("one_answer", "One answer", "share of held-out rows that get the most common answer", "accuracy", "lower"),
 )
 AMOUNT_MEASURES = (
-    Measure("explained", "Explained", "share of the variance of held-out amounts that the model explains (R²)", "accuracy", "higher"),
+    Measure(
+        "explained",
+        "Explained",
+        "share of the variance of held-out amounts that the model explains (R²)",
+        "accuracy",
+        "higher",
+        least=-math.inf,
+    ),
     Measure("mean_error", "Mean error", "how far the amounts said of held-out rows lie from the true ones", "accuracy", "lower", False),
     Measure("worst_group_error", "Worst group", "mean error in the protected group where it is largest", "worst case", "lower", False),
     Measure("if_o", "IF_o", "held-out real rows whose amount another protected value moves beyond the tolerance", "individual", "lower"),

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.contract import Model
+from evenhand.contract import Medium, Model
 from evenhand.disk import digest_of, read_bytes, read_sealed, sealed, whole_file, write_whole
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import EvenhandError, InvalidArgument, MissingAbility, MissingExtra, StoreError
@@ -25,8 +25,11 @@ from evenhand.models.dense import DenseNet
 from evenhand.models.estimator import EstimatorModel
 from evenhand.models.inputs import first_line
 from evenhand.models.onnx import OnnxModel
+from evenhand.models.preparation import Preparation
 from evenhand.models.saved_estimators import Fixed, read_estimator, write_estimator, write_session
+from evenhand.models.shown import ShownModel
 from evenhand.models.torch import TorchModel
+from evenhand.models.torch_pictures import TorchClassifier
 
 DESCRIPTION = "evenhand-model.json"
 VERSION = 1
@@ -83,6 +86,9 @@ def _described(model: Model, folder: Path, fixed: Fixed) -> dict[str, Any] | Non
     if isinstance(model, TorchModel):
         written = _torch(model, folder)
         return {"kind": "torch", "classes": list(model.classes), "path": written.name} | _sum(written)
+    if isinstance(model, ShownModel) and isinstance(model.reader, TorchClassifier):
+        written = _pictures(model.reader, _sides(model), folder)
+        return {"kind": "pictures", "classes": list(model.reader.classes), "path": written.name} | _sum(written)
     return None
 
 
@@ -114,38 +120,57 @@ def _plain(model: Model, folder: Path) -> Path:
 
 
 def _torch(model: TorchModel, folder: Path) -> Path:
-    """An ONNX graph from codes to scores, which needs none of the user's code; the bare weights where the module cannot be exported."""
+    """An ONNX graph from codes to scores, which needs none of the user's code."""
     import torch
 
     from evenhand.models.inputs import probe_rows
 
-    codes = torch.tensor(np.nan_to_num(probe_rows(model.domain, 4)), dtype=model.front.dtype)
+    return _written(_whole(model), torch.tensor(np.nan_to_num(probe_rows(model.domain, 4)), dtype=model.front.dtype), "codes", folder)
+
+
+def _pictures(reader: TorchClassifier, sides: tuple[int, int], folder: Path) -> Path:
+    """An ONNX graph from pictures (n, 3, height, width) between 0 and 1 to scores, whatever the module itself wants."""
+    import torch
+
+    return _written(_whole_of_pictures(reader), torch.rand(2, 3, *sides), "pictures", folder)
+
+
+def _sides(model: ShownModel) -> tuple[int, int]:
+    """Height and width of what the model is shown."""
+    from evenhand.models.inputs import probe_rows
+
+    height, width = np.asarray(model.medium.show(probe_rows(model.medium.domain, 1))).shape[1:3]
+    return int(height), int(width)
+
+
+def _written(whole: Any, sample: Any, asked: str, folder: Path) -> Path:
+    """The graph; the bare weights where the module cannot be exported."""
     try:
         with whole_file(folder / "model.onnx") as new:
-            _export(_whole(model).eval(), codes, new)
+            _export(whole.eval(), sample, asked, new)
         return folder / "model.onnx"
     except OSError:
         raise
     except Exception:  # a module may contain anything; its weights can always be written
-        weights = {name: tensor.detach().cpu().numpy() for name, tensor in model.module.state_dict().items()}
+        weights = {name: tensor.detach().cpu().numpy() for name, tensor in whole.module.state_dict().items()}
         with whole_file(folder / "weights.npz") as new:
             np.savez(new, **weights)
         return folder / "weights.npz"
 
 
-def _export(whole: Any, codes: Any, path: Path) -> None:
+def _export(whole: Any, sample: Any, asked: str, path: Path) -> None:
     import torch
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.onnx.export(
             whole,
-            (codes,),
+            (sample,),
             str(path),
             dynamo=False,
-            input_names=["codes"],
+            input_names=[asked],
             output_names=["scores"],
-            dynamic_axes={"codes": {0: "rows"}, "scores": {0: "rows"}},
+            dynamic_axes={asked: {0: "rows"}, "scores": {0: "rows"}},
         )
 
 
@@ -181,18 +206,41 @@ def _whole(model: Any) -> Any:
     return Whole()
 
 
-def load(path: Path, domain: TabularDomain, base: Model | None = None, trusted: bool = False) -> Model:
-    """A model that `save` wrote; `base` stands in for an inner model that could not be written."""
+def _whole_of_pictures(reader: TorchClassifier) -> Any:
+    """A copy of the module with what stands before and behind it: pictures prepared, answers as scores."""
+    import torch
+
+    class Whole(torch.nn.Module):
+        """Pictures in, scores out."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.module = copy.deepcopy(reader.module)
+            self.reader = [replace(reader, module=self.module)]  # in a list, so that it is no part of the program
+
+        def forward(self, pictures: Any) -> Any:
+            """Scores in the order of the module's classes."""
+            return torch.softmax(self.reader[0].answers(pictures * 255.0), dim=1)
+
+    return Whole()
+
+
+def load(path: Path, data: TabularDomain | Medium, base: Model | None = None, trusted: bool = False) -> Model:
+    """A model that `save` wrote; `base` stands in for an inner model that could not be written.
+
+    data: the domain of a table, or the medium of pictures.
+    """
     from evenhand.models.wrap import wrap
 
     path = Path(path)
     if not path.is_dir():
-        return wrap(path, domain, trusted=trusted)
+        return wrap(path, data, trusted=trusted)
+    domain = data if isinstance(data, TabularDomain) else data.domain
     try:
         told = _read(path / DESCRIPTION)
         if told.get("kind") == "estimator":
             return read_estimator(told, path, domain)
-        return _built(told, domain, lambda told: _inner(told, path, domain, base, trusted))
+        return _built(told, domain, lambda told: _inner(told, path, data, base, trusted))
     except (KeyError, TypeError, AttributeError, IndexError, ValueError, RecursionError) as fault:
         if isinstance(fault, EvenhandError):
             raise
@@ -209,7 +257,7 @@ def _read(file: Path) -> dict[str, Any]:
     return told
 
 
-def _inner(told: dict[str, Any], folder: Path, domain: TabularDomain, base: Model | None, trusted: bool) -> Model:
+def _inner(told: dict[str, Any], folder: Path, data: TabularDomain | Medium, base: Model | None, trusted: bool) -> Model:
     from evenhand.models.wrap import wrap
 
     if "path" not in told:
@@ -225,10 +273,12 @@ def _inner(told: dict[str, Any], folder: Path, domain: TabularDomain, base: Mode
     if "sum" in told and told["sum"] != digest_of(read_bytes(inner)):
         raise StoreError(f"{inner} is damaged: its checksum is not the one in {folder / DESCRIPTION}; restore it from a copy")
     if inner.is_dir():
-        return load(inner, domain, base, trusted)
-    if inner.suffix == ".onnx":
-        return _graph(inner, domain, told["classes"])
-    return wrap(inner, domain, classes=told["classes"], takes=told.get("takes"), trusted=trusted)
+        return load(inner, data, base, trusted)
+    if inner.suffix == ".onnx" and told.get("kind") == "pictures":
+        return _of_pictures(inner, data, told["classes"])
+    if inner.suffix == ".onnx" and isinstance(data, TabularDomain):
+        return _graph(inner, data, told["classes"])
+    return wrap(inner, data, classes=told["classes"], takes=told.get("takes"), trusted=trusted)
 
 
 def _graph(file: Path, domain: TabularDomain, classes: list[Any]) -> Model:
@@ -246,6 +296,18 @@ def _graph(file: Path, domain: TabularDomain, classes: list[Any]) -> Model:
         return from_onnx(file, domain, classes, "codes", TrialRows(probe_rows(domain), declared=Declared("scores")))
 
 
+def _of_pictures(file: Path, data: TabularDomain | Medium, classes: list[Any]) -> Model:
+    """As a torch module where every step of the graph is known; else through the ONNX session."""
+    from evenhand.models.onnx_torch import convert
+    from evenhand.models.torch_adapter import TorchSettings
+    from evenhand.models.wrap import wrap
+
+    try:
+        return wrap(convert(file), data, classes=classes, prepare=Preparation(), torch=TorchSettings(outputs="probabilities"))
+    except (MissingAbility, MissingExtra):
+        return wrap(file, data, classes=classes, prepare=Preparation(), returns="probability")
+
+
 def _as_they_are(codes: Any) -> Any:
     """A written program prepares codes itself, missing cells too."""
     return codes.clone()
@@ -253,7 +315,7 @@ def _as_they_are(codes: Any) -> Any:
 
 def _built(told: dict[str, Any], domain: TabularDomain, inner: Callable[[dict[str, Any]], Model]) -> Model:
     kind = told.get("kind")
-    if kind == "torch":
+    if kind in ("torch", "pictures"):
         return inner(told)
     if kind == "constant":
         return ConstantModel(tuple(told["classes"]), np.array(told["chances"], dtype=np.float64))

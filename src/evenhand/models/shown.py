@@ -24,6 +24,7 @@ from evenhand.contract import (
     Medium,
     Model,
     PictureModel,
+    PrunablePictureModel,
     Recogniser,
     SeesScenes,
     TrainablePictureModel,
@@ -189,6 +190,21 @@ class ShownTrainable(ShownLayers):
         return shown(self.medium, self.reader.refit(self.medium.show(rows), places[labels], rng))
 
 
+class PrunableReader(PrunablePictureModel, TrainablePictureModel, Protocol):
+    """A reader that can be fitted again, and be had without some of its units."""
+
+
+@dataclass(frozen=True, eq=False)
+class ShownPrunable(ShownTrainable):
+    """A reader that can be had without some of its units."""
+
+    reader: PrunableReader
+
+    def without(self, layer: str, units: Sequence[int], keep: float = 0.0) -> Model:
+        """The reader without these units behind the same medium; this one stays as it is."""
+        return shown(self.medium, self.reader.without(layer, units, keep))
+
+
 @dataclass(frozen=True, eq=False)
 class ShownRecogniser:
     """A recogniser as a model of rows: its scores are how many objects of each class it sees; all further classes are counted together.
@@ -283,7 +299,8 @@ def shown(medium: Medium, reader: PictureModel | Recogniser | SeesScenes) -> Mod
         return ShownRecogniser(medium, reader)
     at_once = pictures_at_once(getattr(medium, "picture_bytes", 0))
     if isinstance(reader, TransparentPictureModel) and isinstance(reader, TrainablePictureModel):
-        return ShownTrainable(medium, reader, at_once)
+        kind = ShownPrunable if isinstance(reader, PrunablePictureModel) else ShownTrainable
+        return kind(medium, reader, at_once)
     if isinstance(reader, TransparentPictureModel):
         return ShownLayers(medium, reader, at_once)
     if isinstance(reader, DifferentiablePictureModel):

@@ -241,17 +241,26 @@ def silence(module: Any, layer: str, share: KeptShare) -> None:
     """Hold units of one layer at a share of their value, by hooks that stay with the module."""
     name, _, call = layer.partition("#")
     passage = Passage(module)
-
-    def hush(_part: Any, _inputs: Any, output: Any) -> Any:
-        passage.calls[name] += 1
-        return share.of(output) if passage.calls[name] == int(call or 1) else output
-
     module.register_forward_pre_hook(passage.begin)
     parts, functions = _sorted_out(module, (layer,))
     if functions:
         _silence_function(module, layer, share)
     else:
-        parts[name].register_forward_hook(hush)
+        parts[name].register_forward_hook(_Hush(passage, name, int(call or 1), share))
+
+
+@dataclass(frozen=True, eq=False)
+class _Hush:
+    """Holds units at their share in one call of a layer.  No closure: a copy of the module must count the calls of its own passes."""
+
+    passage: Passage
+    name: str
+    call: int
+    share: KeptShare
+
+    def __call__(self, _part: Any, _inputs: Any, output: Any) -> Any:
+        self.passage.calls[self.name] += 1
+        return self.share.of(output) if self.passage.calls[self.name] == self.call else output
 
 
 def _silence_function(module: Any, layer: str, share: KeptShare) -> None:

@@ -23,6 +23,7 @@ BESIDE = {
     "null": "moved by edits that mean nothing",
     "accuracy": "accuracy of the model",
     "near": "twins near the model's border, for each of the pictures as they came",
+    "reach": "smallest change of the pictures as they came that these twins would show",
 }
 """Names of single values beside bounds, in words."""
 

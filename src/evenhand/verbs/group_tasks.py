@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from evenhand.measures.group import AMOUNTS, BY_NAME, SHARES
+from evenhand.measures.group import AMOUNTS, BY_NAME, SHARES, WHERE_NOBODY_HOPES
 from evenhand.measures.group_curve import ProtectedNumber, curve_figure
 from evenhand.measures.group_figures import Figure, GroupSettings, figure
 from evenhand.measures.groups import Grouping
@@ -28,11 +28,6 @@ OF_AMOUNTS = ("mean_error", "absolute_error")
 OF_EVERYBODY = "equal_opportunity"
 """What is measured where every picture should get the favourable outcome: how often it does.  Parity and accuracy would say the same thing
 again, and there is nobody to get it wrongly."""
-WORDS = {
-    "equal_opportunity": ("Recall", "share of those of this class who are taken for it"),
-    "predictive_equality": ("Taken for", "share of all others who are taken for this class"),
-}
-"""Titles and meanings where nobody hopes for a class."""
 METRICS = (*SHARES, *AMOUNTS)
 
 
@@ -98,7 +93,9 @@ class FigureWork:
             within = None if self.answer.has_favourable else self.answer.outcomes.actual
             made = figure(metric, self.answer.outcomes, self.groupings[task.place], self.settings, task.rng, within)
         if made and self.answer.is_due_to_all:
-            made = replace(made, title=WORDS[OF_EVERYBODY][0], meaning=f"share answered {self._due!r}, which is right for everybody")
+            made = replace(
+                made, title=WHERE_NOBODY_HOPES[OF_EVERYBODY][0], meaning=f"share answered {self._due!r}, which is right for everybody"
+            )
         return [made] if made else []
 
     def _by_class(self, grouping: Grouping, rng: np.random.Generator) -> list[Figure]:
@@ -135,7 +132,9 @@ class FigureWork:
 
     def _of_class(self, each: Figure, metric: str, name: str) -> Figure:
         """With the class in its name; where nobody hopes for one, no opportunity is at stake."""
-        title, meaning = (each.title, each.meaning) if self.answer.has_favourable else WORDS.get(metric, (each.title, each.meaning))
+        title, meaning = (
+            (each.title, each.meaning) if self.answer.has_favourable else WHERE_NOBODY_HOPES.get(metric, (each.title, each.meaning))
+        )
         return replace(each, metric=f"{metric}[{name}]", title=f"{title}: {name}", meaning=meaning)
 
     def _distribution(self, grouping: Grouping, rng: np.random.Generator) -> Figure:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Mask, Rows
-from evenhand.contract import Transparent
+from evenhand.contract import Layered
 from evenhand.limits import ShareBelowOne, check_argument
 from evenhand.measures.neurons.bias import LayerBias
 from evenhand.models.meter import Meter
@@ -30,7 +30,7 @@ class Coverage:
         return float((self.activated & self.biased).sum() / count) if count else float("nan")
 
 
-def coverage(model: Transparent | Meter, layer: LayerBias, rows: Rows, above: float = 0.5) -> Coverage:
+def coverage(model: Layered | Meter, layer: LayerBias, rows: Rows, above: float = 0.5) -> Coverage:
     """A neuron is activated where its value, scaled to 0..1 within its layer, exceeds `above`."""
     check_argument(ShareBelowOne, above=above)
     biased = layer.biased

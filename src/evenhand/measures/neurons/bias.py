@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Mask, Reals, Rows, Scores
-from evenhand.contract import Transparent
+from evenhand.contract import Layered
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument, UnknownName
 from evenhand.measures.neurons.curve import INTERVAL, Curve, as_curve
@@ -109,7 +109,7 @@ class BiasMap:
 
 
 def measure_bias(
-    model: Transparent | Meter, domain: TabularDomain, rows: Rows, layers: Sequence[str] | None = None, interval: float = INTERVAL
+    model: Layered | Meter, domain: TabularDomain, rows: Rows, layers: Sequence[str] | None = None, interval: float = INTERVAL
 ) -> BiasMap:
     """The bias map of a model over the pairs of every row and each of its other possible twins."""
     if not len(rows):
@@ -133,7 +133,7 @@ def measure_bias(
     return BiasMap(made, pairs)
 
 
-def hidden_layers(model: Transparent | Meter, rows: Rows) -> tuple[str, ...]:
+def hidden_layers(model: Layered | Meter, rows: Rows) -> tuple[str, ...]:
     """The layers that are not the answer itself, nor the same values once more, as those of a container are."""
     some = rows[:TRIED_ROWS]
     values, scores = model.activations(some, model.layers()), model.scores(some)

@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from evenhand.arrays import Labels, Rows
-from evenhand.contract import Model, Transparent, labels_of
+from evenhand.contract import Layered, Model, labels_of
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument, MissingAbility
 from evenhand.measures.neurons.bias import LayerBias
@@ -18,7 +18,7 @@ from evenhand.statistics.intervals import Interval, clopper_pearson
 
 
 @runtime_checkable
-class Prunable(Transparent, Protocol):
+class Prunable(Layered, Protocol):
     """A model that can be had without some of its hidden units."""
 
     def without(self, layer: str, units: Sequence[int], keep: float = 0.0) -> Model:

@@ -25,6 +25,9 @@ from evenhand.statistics.net import net_interval
 UPWARD = "up the order"
 """The name of the change that ordered classes add: labels that move up minus labels that move down."""
 
+COARSE = 2.0
+"""Twins that show a change only beyond so many times what is tolerated are no means of finding a leaning, and that is said."""
+
 MOST_VALUES = 12
 """An attribute with more values than this is compared only between the first of them and each other one."""
 
@@ -91,18 +94,27 @@ class Leaning:
         Where there are too few pairs for either, what would stand against a verdict on more of them is told as well.
         """
         if not (self.found or self.is_still):
-            against = weighed.reason or doubt_about(weighed.near)
+            against = weighed.reason or doubt_about(weighed.near) or self._too_coarse(weighed)
             besides = f"; besides, {against}" if against else ""
             return f"too few pairs to say, and {self.tolerance:.1%} is tolerated{besides}"
         if weighed.reason:
-            return weighed.reason
+            coarse = self._too_coarse(weighed)
+            return f"{weighed.reason}; {coarse}" if coarse else weighed.reason
         if self.is_still:
             most = max(max(-weighed.low[name], weighed.high[name]) for name in weighed.beyond)
             moved = f"beside an independent reader of the label it may move by up to {most:.1%}" if most > self.tolerance else ""
             return moved or doubt_about(weighed.near)
         if any(weighed.low[name] > self.tolerance or weighed.high[name] < -self.tolerance for name in weighed.beyond):
             return ""
-        return f"beyond what an independent reader of the label does, it is not shown to exceed {self.tolerance:.1%}"
+        coarse = self._too_coarse(weighed)
+        beyond = f"beyond what an independent reader of the label does, it is not shown to exceed {self.tolerance:.1%}"
+        return f"{beyond}; {coarse}" if coarse else beyond
+
+    def _too_coarse(self, weighed: Weighed) -> str:
+        """From which change on these twins show one, where that is far beyond what is tolerated."""
+        if not weighed.reach > COARSE * self.tolerance:  # nothing is known of twins that readers allow no claim about
+            return ""
+        return f"these twins would show a change of the pictures as they came only from about {weighed.reach:.0%} on"
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""

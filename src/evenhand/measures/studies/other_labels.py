@@ -1,4 +1,8 @@
-"""Several labels at once, as of CelebA: right answers, and yes among those who are and who are not, for every label beside the main one."""
+"""Several labels at once, as of CelebA: right answers, and yes among those who are and who are not, for every label beside the main one.
+
+Nobody has said that one of their values is better to get.  So groups are compared among people of one true value: a label that is more
+common in a group is said more often there by a model that reads everybody alike.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +13,14 @@ import numpy as np
 
 from evenhand.claims import Claim, Span
 from evenhand.contract import StudyCase, StudySection
-from evenhand.measures.group import BY_NAME, UNKNOWN, Outcomes
+from evenhand.measures.group import BY_NAME, UNKNOWN, WHERE_NOBODY_HOPES, Outcomes
 from evenhand.measures.group_figures import Figure, GroupSettings, corrected, figure
 from evenhand.measures.groups import groupings
 from evenhand.media.picture_batches import batches
 from evenhand.models.picture_tasks import ManyLabels
 
-MEASURED = ("accuracy", "equal_opportunity", "predictive_equality", "statistical_parity")
+RIGHT = "accuracy"
+JUDGED = ("equal_opportunity", "predictive_equality")
 YES = ("yes", "1", "true")
 NO = ("no", "0", "-1", "false")
 
@@ -37,12 +42,18 @@ class OtherLabels:
         for name in names:
             outcomes = Outcomes(said[:, asked.names.index(name)] >= 0.5, _truth(case.frame[name]))
             for grouping in groupings(case.rows, case.domain):
-                made = [figure(BY_NAME[metric], outcomes, grouping, settings, rng) for metric in MEASURED]
-                found += [replace(each, metric=f"{each.metric}[{name}]", title=f"{each.title}: {name}") for each in made if each]
+                made = [figure(BY_NAME[metric], outcomes, grouping, settings, rng, outcomes.truth) for metric in (RIGHT, *JUDGED)]
+                found += [_of_label(each, name) for each in made if each]
         figures = corrected(found)
         missing = [name for name in asked.names if name not in (*names, asked.main)]
         body = {"labels": names, "unknown": missing, "figures": [each.as_dict() for each in figures]}
-        return StudySection(body, tuple(_sentences(figures, names)), tuple(_claim(each, case.tolerance) for each in figures))
+        judged = [each for each in figures if each.metric.partition("[")[0] in JUDGED]  # right answers are made of these
+        return StudySection(body, tuple(_sentences(figures, names)), tuple(_claim(each, case.tolerance) for each in judged))
+
+
+def _of_label(each: Figure, name: str) -> Figure:
+    title, meaning = WHERE_NOBODY_HOPES.get(each.metric, (each.title, each.meaning))
+    return replace(each, metric=f"{each.metric}[{name}]", title=f"{title}: {name}", meaning=meaning)
 
 
 def function_of(model: Any) -> Any:

@@ -18,6 +18,6 @@ def adapt(given: Path, wishes: ModelWishes) -> Model:
     """The model around the models in it."""
     from evenhand.models.saving import load
 
-    if wishes.asked != "rows":
-        raise wishes.refuse(f"the saved model {given.name}", "it takes rows of a table")
-    return load(given, wishes.domain, trusted=wishes.trusted)
+    if wishes.asked not in ("rows", "pictures"):
+        raise wishes.refuse(f"the saved model {given.name}", "it takes rows of a table, or pictures")
+    return load(given, wishes.domain if wishes.asked == "rows" else wishes.medium, trusted=wishes.trusted)
