@@ -8,7 +8,9 @@ import pytest
 from tests.command import evenhand
 
 import evenhand as eh
+from evenhand.datasets.scene_data import found_scenes, read_scenes
 from evenhand.datasets.scenes.legends import LEGENDS, MapLegend
+from evenhand.datasets.scenes.map_layouts import MAP_LAYOUTS
 from evenhand.datasets.scenes.picture_files import write_picture
 from evenhand.errors import DataError
 from evenhand.media.scene import Scene
@@ -52,6 +54,26 @@ def test_a_map_shows_what_its_legend_says(folders, streets, name):
 def test_a_map_of_another_legend_is_refused_with_the_command_that_reads_it(folders, name):
     with pytest.raises(DataError, match="--set legend=NAME"):
         eh.open(folders / name)
+
+
+@pytest.mark.parametrize("layout", MAP_LAYOUTS, ids=lambda one: f"{one.maps}{one.ending}")
+def test_a_data_set_as_it_is_unpacked_is_found_with_its_legend(tmp_path, layout):
+    inner = "frankfurt/a_000001" if "gtFine" in layout.ending else "a_000001"
+    legend = LEGENDS[layout.legend or "camvid"]
+    codes = np.full((40, 60), next(iter(legend.regions)), np.uint8)
+    codes[10:30, 20:50] = next(code for code, name in legend.things.items() if name == "car")
+    ending = "_leftImg8bit" if "gtFine" in layout.ending else ""
+    write_picture(tmp_path / layout.pictures / f"{inner}{ending}.png", np.full((40, 60, 3), 90, np.uint8))
+    for name, grid in ((f"{inner}{layout.ending}", codes), (f"{inner}_color", codes * 0)):
+        path = tmp_path / layout.maps / f"{name}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        cv2.imwrite(str(path), grid)
+    if not layout.ending:
+        path.unlink()  # only where names say which maps are meant may there be others beside them
+    found = found_scenes(tmp_path)
+    assert (found.form, found.legend) == ("maps", layout.legend)
+    (scene,) = read_scenes(found)
+    assert [one.label for one in scene.instances if one.counted] == ["car"]
 
 
 def test_the_command_line_says_a_legend_and_writes_it_into_the_project(folders, tmp_path):

@@ -18,6 +18,7 @@ from evenhand.measures.object_verdicts import (
     WORSE,
     ClassAnswer,
     ObjectVerdicts,
+    _around,
     _own_level,
     object_verdicts,
 )
@@ -217,6 +218,9 @@ def test_a_sentence_says_what_could_explain_a_difference_away_and_where_place_ma
 def test_bounds_are_corrected_as_the_p_value_is():
     assert _own_level(0.01, 0.04, 0.05, 0.0125) == pytest.approx(0.0125)
     assert _own_level(0.3, 1.0, 0.05, 0.0125) == 0.0125
+    assert _around(1.2, (1.5, 7.0)) == (1.2, 7.0), "an estimate lies inside its own interval"
+    assert _around(0.1, (1.1, 2.0)) == (0.1, 2.0)
+    assert _around(float("nan"), (0.0, 2.0)) == (0.0, 2.0)
 
 
 def test_the_vocabulary_names_what_meets_and_refuses_strangers(streets):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -88,7 +88,9 @@ def _means(shifts: Sequence[ObjectShift], confidence: float) -> list[Interval | 
     runs = np.array([one.run for one in shifts], np.intp)
     renamed: Reals = np.array([bool(one.became) for one in shifts], float)
     drops, drifts = ([getattr(one, name) for one in shifts] for name in ("drop", "drift"))
-    return [clustered_share(renamed, runs, confidence), *(_mean(values, runs, confidence) for values in (drops, drifts))]
+    drift = _mean(drifts, runs, confidence)
+    inside = None if drift is None else replace(drift, low=max(drift.low, 0.0), high=min(drift.high, 1.0))  # one minus an overlap
+    return [clustered_share(renamed, runs, confidence), _mean(drops, runs, confidence), inside]
 
 
 def _mean(values: Sequence[float | None], runs: NDArray[np.intp], confidence: float) -> Interval | None:

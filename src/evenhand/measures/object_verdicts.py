@@ -232,7 +232,7 @@ class _Question:
         label, group = tested.label, tested.compared.group
         objects, scenes = self._counts(self.tried, label)
         rate = group.observed / max(1, group.entries)
-        low, high = group.bounds(_own_level(group.p_value, p_value, self.rules.level, level))
+        low, high = _around(group.ratio, group.bounds(_own_level(group.p_value, p_value, self.rules.level, level)))
         is_worse = p_value <= self.rules.level and group.ratio >= self.rules.least_ratio
         return ClassAnswer(
             label,
@@ -270,6 +270,12 @@ class _Question:
         mine = self.every.facts.label == label
         hits, n = int(self.every.hit[mine].sum()), int(mine.sum())
         return ClassAnswer(label, self.name, outcome, objects, scenes, n, hits, hits / max(1, n), float("nan"), float("nan"), 1.0, 0.0)
+
+
+def _around(ratio: float, bounds: tuple[float, float]) -> tuple[float, float]:
+    """Bounds that hold the ratio: those of the score may lie beside it where a class is alike to few others."""
+    low, high = bounds
+    return (min(low, ratio), max(high, ratio)) if np.isfinite(ratio) else bounds
 
 
 def _own_level(p_value: float, corrected: float, level: float, least: float) -> float:

@@ -285,9 +285,8 @@ def _ranked(found: ObjectVerdicts) -> list[str]:
     few = few if len(few) >= LEAST_FOLDED else []
     told = []
     for one in (found.of(label)[0] for label in labels if label not in few):
-        told.append(
-            one.sentence + ("; the paper's rule (misses above the mean) blames it too" if one.label in above and _is_told(one) else "")
-        )
+        also = "blames it too" if one.outcome == WORSE else "would blame it"
+        told.append(one.sentence + (f"; the paper's rule (misses above the mean) {also}" if one.label in above and _is_told(one) else ""))
     return [*told, *([_too_few(found, few)] if few else [])]
 
 
