@@ -13,18 +13,18 @@ from numpy.typing import NDArray
 
 from evenhand.errors import DataError, require
 from evenhand.media.operators.parts.cutout import MARGIN, cut
-from evenhand.media.operators.parts.donors import is_usable
+from evenhand.media.operators.parts.donors import is_whole
 from evenhand.media.operators.parts.mutated import DELETE, Mutation
-from evenhand.media.operators.parts.perspective import fit_law, pooled_law
 from evenhand.media.operators.parts.seams import noise_ratio, seam_ratio
 from evenhand.media.scene import Picture, Scene, Stencil, box_of
-from evenhand.media.vocabulary import Labels
 
 Features = NDArray[np.float64]  # (n, features)
 FOLDS = 5
 TRIES = 120
 RING = 12  # pixels around a region that are looked at
 SIZE_TOLERANCE = 0.5  # natural logarithm of the area
+LEAST_AREA = 60  # pixels of an object that is compared
+DRAWS = 400  # of scenes, for an interval
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +49,7 @@ class SceneRealism:
     frechet: float | None  # on a net's features; None without a net
     auc_by_net: float | None = None  # by a net's features of the crop with its surroundings
     auc_of_real: float | None = None  # of untouched regions in the part of the mutated ones: what a perfect operator would get
+    interval_by_net: tuple[float, float] | None = None  # of 95 %, drawing scenes again
 
 
 def described(region: Region, surroundings: bool = False) -> Features:
@@ -113,14 +114,14 @@ def matched_regions(
 ) -> list[tuple[Region, Region]]:
     """Pairs of a mutated region and an untouched one like it; mutated regions without a match are left out.
 
-    For insertion and rotation, an object in its own place that could itself be a donor, of the same class and about the same size.  For
+    For insertion and rotation, a whole object in its own place, of the same class and about the same size.  For
     deletion, the same shape on free background about as high in some picture, where the surroundings look most alike.
     """
     if operator == DELETE:
         layers = [_layers(scene.picture) for scene in scenes]
         pairs = [(one, _laid(scenes, layers, one, rng)) for one in changed]
         return [(one, other) for one, other in pairs if other is not None]
-    pool = _real_objects(scenes, Labels())
+    pool = _real_objects(scenes)
     sizes = np.log([max(1, int(one.mask.sum())) for one in pool])
     free = np.ones(len(pool), bool)
     found = []
@@ -140,7 +141,7 @@ def untouched_instead(changed: Sequence[Region], scenes: Sequence[Scene], operat
     if operator == DELETE:
         found = [_elsewhere(one, scenes) for one in changed]
         return [one for one in found if one is not None]
-    pool = _real_objects(scenes, Labels())
+    pool = _real_objects(scenes)
     return [pool[k] for k in rng.permutation(len(pool))[: max(2 * FOLDS, len(pool) // 2)]]
 
 
@@ -160,14 +161,14 @@ def cut_mask(scene: Scene, place: int) -> Stencil:
     return mask
 
 
-def _real_objects(scenes: Sequence[Scene], labels: Labels) -> list[Region]:
-    prior = pooled_law(scenes, labels)
-    found = []
-    for scene in scenes:
-        law = fit_law(scene, labels, prior)
-        usable = (k for k, one in enumerate(scene.instances) if one.area >= 60 and is_usable(scene, k, law, labels))
-        found += [Region(scene.picture, cut_mask(scene, k), scene.name, scene.instances[k].label) for k in usable]
-    return found
+def _real_objects(scenes: Sequence[Scene]) -> list[Region]:
+    """Every whole object of every scene: also those that may not be a donor, or there would hardly be any to compare with."""
+    return [
+        Region(scene.picture, cut_mask(scene, k), scene.name, one.label)
+        for scene in scenes
+        for k, one in enumerate(scene.instances)
+        if one.area >= LEAST_AREA and is_whole(scene, k)
+    ]
 
 
 def _laid(scenes: Sequence[Scene], layers: Sequence[NDArray[np.float32]], region: Region, rng: np.random.Generator) -> Region | None:
@@ -235,11 +236,40 @@ def _means(layers: NDArray[np.float32], parts: NDArray[np.float32], corner: tupl
     return np.asarray(sums / np.maximum(inside.sum(axis=1), 1)[:, None], np.float64).ravel()
 
 
+@dataclass(frozen=True, eq=False)
+class ToldApart:
+    """How sure the better of two classifiers is, on scenes that it was not trained on, that each region is a changed one."""
+
+    is_changed: NDArray[np.bool_]
+    sure: NDArray[np.float64]
+    owners: NDArray[np.str_]
+
+    @property
+    def auc(self) -> float:
+        """0.5 cannot be told."""
+        from sklearn.metrics import roc_auc_score
+
+        return float(roc_auc_score(self.is_changed, self.sure))
+
+    def interval(self, rng: np.random.Generator) -> tuple[float, float]:
+        """Of 95 %, drawing scenes again."""
+        members = [np.flatnonzero(self.owners == name) for name in np.unique(self.owners)]
+        drawn = (np.concatenate([members[k] for k in rng.integers(0, len(members), len(members))]) for _ in range(DRAWS))
+        samples = [replace(self, is_changed=self.is_changed[rows], sure=self.sure[rows]) for rows in drawn]
+        aucs = [one.auc for one in samples if one.is_changed.any() and not one.is_changed.all()]
+        low, high = np.percentile(aucs, (2.5, 97.5))
+        return float(low), float(high)
+
+
 def two_sample_auc(first: Features, second: Features, groups: tuple[Sequence[str], Sequence[str]], rng: np.random.Generator) -> float:
     """How well the better of a linear model and a forest tells two samples apart, on scenes that it was not trained on."""
+    return told_apart(first, second, groups, rng).auc
+
+
+def told_apart(first: Features, second: Features, groups: tuple[Sequence[str], Sequence[str]], rng: np.random.Generator) -> ToldApart:
+    """What the better of a linear model and a forest says of two samples, scene by scene held out."""
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.linear_model import LogisticRegression
-    from sklearn.metrics import roc_auc_score
     from sklearn.model_selection import GroupKFold, cross_val_predict
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
@@ -254,7 +284,7 @@ def two_sample_auc(first: Features, second: Features, groups: tuple[Sequence[str
         RandomForestClassifier(200, min_samples_leaf=2, class_weight="balanced", random_state=seed),
     )
     chances = [cross_val_predict(model, rows, labels, cv=folds, groups=owners, method="predict_proba")[:, 1] for model in models]
-    return float(max(roc_auc_score(labels, chance) for chance in chances))
+    return max((ToldApart(labels > 0, chance, owners) for chance in chances), key=lambda one: one.auc)
 
 
 @dataclass(frozen=True)
@@ -265,6 +295,7 @@ class NetFeatures:
     layer: str | None = None  # None: the last layer with spatial extent before the output
     size: tuple[int, int] = (96, 96)
     largest: float = 1.0  # what the net takes for white: 1 or 255
+    around: float = 0.5  # of the box's longer side, that is seen on each side of it
 
     @cached_property
     def _net(self) -> Any:
@@ -277,7 +308,8 @@ class NetFeatures:
         for region in regions:
             box = box_of(region.mask)
             assert box is not None
-            left, top, right, bottom = box.grown(12, (region.mask.shape[0], region.mask.shape[1]))
+            around = round(self.around * max(box.width, box.height))
+            left, top, right, bottom = box.grown(max(RING, around), (region.mask.shape[0], region.mask.shape[1]))
             crop = cv2.resize(region.picture[top:bottom, left:right], self.size[::-1], interpolation=cv2.INTER_LINEAR)
             self._net.setInput(np.ascontiguousarray((crop.astype(np.float32) * (self.largest / 255)).transpose(2, 0, 1)[None]))
             rows.append(self._net.forward(self.layer or self._last()).mean(axis=(2, 3))[0])
@@ -320,8 +352,10 @@ def realism(
     aucs = [_told_apart(real, changed, surroundings, rng) for surroundings in (False, True)]
     seams = [np.median([seam_ratio(one.picture, one.mask) for one in part]) for part in (changed, real)]
     grains = [np.median([noise_ratio(one.picture, one.mask) for one in part]) for part in (changed, real)]
-    distance, by_net = (None, None) if net is None else _seen_by(net, real, changed, rng)
-    marks = SceneRealism(len(changed), float(seams[0] / seams[1]), float(grains[0] / grains[1]), aucs[0], aucs[1], distance, by_net)
+    marks = SceneRealism(len(changed), float(seams[0] / seams[1]), float(grains[0] / grains[1]), aucs[0], aucs[1], None)
+    if net is not None:
+        distance, by_net = _seen_by(net, real, changed, rng)
+        marks = replace(marks, frechet=distance, auc_by_net=by_net.auc, interval_by_net=by_net.interval(rng))
     if not anchor:
         return marks
     posing, others = _paired(untouched_instead(regions, scenes, operator, rng), scenes, operator, rng)
@@ -337,12 +371,10 @@ def _paired(
     return [one for one, _ in pairs], [other for _, other in pairs]
 
 
-def _seen_by(net: NetFeatures, real: Sequence[Region], changed: Sequence[Region], rng: np.random.Generator) -> tuple[float, float]:
+def _seen_by(net: NetFeatures, real: Sequence[Region], changed: Sequence[Region], rng: np.random.Generator) -> tuple[float, ToldApart]:
     """Frechet distance of a net's features, and how well a classifier on them tells the two apart."""
     first, second = net(real), net(changed)
-    return frechet_distance(first, second), two_sample_auc(
-        first, second, ([one.scene for one in real], [one.scene for one in changed]), rng
-    )
+    return frechet_distance(first, second), told_apart(first, second, ([one.scene for one in real], [one.scene for one in changed]), rng)
 
 
 def _told_apart(real: Sequence[Region], changed: Sequence[Region], surroundings: bool, rng: np.random.Generator) -> float:

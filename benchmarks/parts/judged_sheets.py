@@ -36,6 +36,10 @@ CLASSES = (
     "cow",
     "horse",
     "sheep",
+    "elephant",
+    "bear",
+    "zebra",
+    "giraffe",
 )
 SHOWN = 24
 MOST = 400

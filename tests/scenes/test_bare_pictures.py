@@ -12,15 +12,17 @@ from tests.scenes.test_box_layouts import saved
 
 import evenhand as eh
 from evenhand.contract import Detection
-from evenhand.datasets.scenes.bare_pictures import BarePictures, PromptedMask, prompted_ground, rough_mask
+from evenhand.datasets.scenes.bare_pictures import BarePictures, PromptedMask, prompted_ground, roomier, rough_mask, whole_mask
 from evenhand.datasets.scenes.picture_files import write_picture
 from evenhand.datasets.scenes.prompted_segmenter import PromptedSegmenter
 from evenhand.errors import InvalidArgument, UnknownName
 from evenhand.media.operators.delete import delete
+from evenhand.media.operators.parts.cast_shadow import cast_shadow
 from evenhand.media.operators.parts.company import companions
 from evenhand.media.operators.parts.mutated import Mutation, Skipped
-from evenhand.media.operators.parts.one_away import CUT_OFF, HELD, TOUCHED, Removal
-from evenhand.media.scene import ROAD, SAID_BY, UNKNOWN, Instance, PixelBox, Scene
+from evenhand.media.operators.parts.net_filling import agreed_filling
+from evenhand.media.operators.parts.one_away import CUT_OFF, HELD, TOUCHED, UNSURE, Removal
+from evenhand.media.scene import MASKS, ROAD, SAID_BY, UNKNOWN, Instance, PixelBox, Scene, overlap
 from evenhand.media.scenes import ChangePlan, Scenes
 from evenhand.verbs.init import init
 
@@ -72,7 +74,7 @@ def test_rough_masks_are_for_deletion_only_and_a_segmenter_allows_the_rest(stree
     def segmenter(picture, boxes):
         scene = next(one for one in streets if np.array_equal(one.picture, picture))
         by_box = {one.box: one.mask(scene.shape) for one in scene.instances}
-        return [PromptedMask(by_box[box], 0.97) for box in boxes]
+        return [PromptedMask(by_box[max(by_box, key=lambda known: overlap(known, box))], 0.97) for box in boxes]
 
     sharp = Scenes(list(BarePictures(folder, Boxed(streets), segmenter).scenes()), plan)
     assert any(isinstance(sharp.made(place, k), Mutation) for place in range(3) for k in (2, 3))
@@ -267,3 +269,53 @@ def test_a_function_of_the_users_own_names_what_bare_pictures_show(folder, tmp_p
     assert 'recogniser: "my_detector:detect"' in (tmp_path / "evenhand.yaml").read_text()
     with pytest.raises(InvalidArgument, match="must be a function of one picture, got int"):
         init(folder, model="my_detector:THRESHOLD", file=tmp_path / "other.yaml")
+
+
+def test_a_net_that_fills_the_mirror_image_otherwise_has_made_something_up():
+    scene = Scene("bare", np.full((120, 160, 3), 90, np.uint8), ())
+    hole = np.zeros((120, 160), bool)
+    hole[40:70, 60:90] = True
+
+    def known(picture, where):
+        return np.where(where[..., None], 90, picture)
+
+    def made_up(picture, where):
+        shade = np.linspace(0, 240, 160).astype(np.uint8)[None, :, None]  # darker to its left, whichever way the picture looks
+        return np.where(where[..., None], shade, picture)
+
+    assert agreed_filling(scene, hole, known) is not None
+    assert agreed_filling(scene, hole, made_up) is None
+
+
+def test_a_second_look_with_more_room_brings_the_feet_and_not_another_thing():
+    first, legs, house = (np.zeros((100, 100), bool) for _ in range(3))
+    first[20:60, 40:60] = True
+    legs[20:72, 41:59] = True
+    legs[20:60, 40:60] = True
+    house[:, :] = True
+    one = PromptedMask(first, 0.9)
+    assert whole_mask(one, PromptedMask(legs, 0.82)).mask.sum() == legs.sum()
+    assert whole_mask(one, PromptedMask(house, 0.95)).mask is first  # far more than it, so something else
+    unsure = PromptedMask(first, 0.85)
+    assert whole_mask(unsure, PromptedMask(first.copy(), 0.84)).quality >= 0.88  # two looks agree
+    assert whole_mask(unsure, PromptedMask(legs, 0.84)).quality == 0.85
+    assert roomier(PixelBox(40, 20, 60, 60), (100, 100)) == PixelBox(38, 18, 62, 70)
+
+
+def test_what_nobody_knows_the_outline_of_stays_where_others_are_known():
+    one = replace(stood("person", (60, 130), (100, 130)), is_rough=True)
+    scene = Scene("bare", np.full((240, 320, 3), 90, np.uint8), (one,), facts={SAID_BY: "a detector", MASKS: "segmenter"})
+    assert delete(scene, "person").reason == UNSURE
+    assert isinstance(delete(replace(scene, instances=(replace(one, is_rough=False),)), "person"), Mutation)
+
+
+def test_a_kerb_and_a_dark_street_are_no_shadow_and_a_dark_patch_at_the_feet_is():
+    one = stood("person", (40, 140), (140, 170))
+    plain = np.full((240, 320, 3), 120, np.uint8)
+    kerb, patch = plain.copy(), plain.copy()
+    kerb[134:140] = 40
+    patch[136:146, 130:185] = 40
+    shadows = [cast_shadow(Scene("s", picture, (one,)), one) for picture in (plain, kerb, patch)]
+    assert not shadows[1][:, :136].any()
+    assert not shadows[1][:, 174:].any()
+    assert shadows[2][140:145, 132:183].all()

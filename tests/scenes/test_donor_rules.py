@@ -21,6 +21,7 @@ from evenhand.media.operators.parts.seen_already import SeenAlready
 from evenhand.media.operators.parts.standing import lit
 from evenhand.media.scene import Instance, Scene
 from evenhand.media.scene_clusters import NO_RANGE
+from evenhand.media.scenes import ChangePlan, Scenes
 
 SHAPE = 120, 160
 
@@ -69,6 +70,20 @@ def test_nobody_is_inserted_again_before_everybody_had_a_turn(bank):
     rng = np.random.default_rng(0)
     first = [pick(people, set(), turn, rng)[0].who.number // 2 for turn in range(10)]
     assert sorted(first[:5]) == sorted(first[5:]) == [0, 1, 2, 3, 4]
+
+
+def test_the_changes_of_one_scene_share_the_people_among_them(streets):
+    plan = ChangePlan(("person",), ("person",), ("insert", "one_more"), controls=False, repeats=2)
+    medium = Scenes(streets[:4], plan, seed=3)
+    everybody = {donor.who.number for donor in medium.bank.of("person")}
+    for place in range(4):
+        theirs = [medium.shared_bank(place, change, "person").share.among(medium.bank.of("person")) for change in medium.changes]
+        assert len(theirs) == 4
+        assert set().union(*theirs) == everybody
+        assert sum(map(len, theirs)) == len(everybody)
+        assert all(theirs)
+    some = medium.shared_bank(0, medium.changes[1], "person")
+    assert {one.who.number for one in some.for_scene(medium.scenes[0], "person")} <= some.share.among(medium.bank.of("person"))
 
 
 def test_everybody_has_the_same_chance_however_often_a_film_shows_them(bank):

@@ -78,6 +78,7 @@ class Instance:
     visible: float = 1.0  # share of the object that nothing hides
     counted: bool = True  # False for scenery and crowds: they hide and are hidden, but nobody counts them
     attributes: Mapping[str, str] = field(default_factory=dict)  # what annotations say of it beside its class: skin tone, age, a wheelchair
+    is_rough: bool = False  # whether nobody knows where it ends: its mask was guessed from its box
 
     @classmethod
     def from_mask(cls, label: str, mask: Stencil, depth: float | None = None, visible: float = 1.0) -> Instance:

@@ -24,7 +24,7 @@ from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import DataError, InvalidArgument
 from evenhand.limits import Count, check_limits
 from evenhand.media.operators import chosen_operators
-from evenhand.media.operators.parts.donors import DonorBank, collect
+from evenhand.media.operators.parts.donors import DonorBank, Share, collect
 from evenhand.media.operators.parts.mutated import Inpainter, Mutation, Skipped
 from evenhand.media.operators.parts.order import ChangeOrder
 from evenhand.media.scene import SAID_BY, Picture, PixelBox, Scene
@@ -236,8 +236,14 @@ class Scenes:
         label = change.label or _any_present(scene, self.plan.change, rng)
         usual = self.ranges[self.clusters.of[place]][label]
         seen = self.seen[place][self.labels.canonical(label)]
-        bank = replace(self.bank, turn=self.changes.index(change) * len(self.scenes) + place)
+        bank = self.shared_bank(place, change, label)
         return operator.change(ChangeOrder(scene, label, seen, usual, bank, self.plan.inpainter, self.plan.reader), rng)
+
+    def shared_bank(self, place: int, change: SceneChange, label: str) -> DonorBank:
+        """The donors for one change of a scene: no two changes of the same scene insert the same one."""
+        adding = [one for one in self.changes if self.plan.made_by[one.operator].adds and one.label == label]
+        share = Share((adding.index(change) + place) % len(adding), len(adding)) if change in adding else Share()
+        return replace(self.bank, turn=self.changes.index(change) * len(self.scenes) + place, share=share)
 
     def _summed_up(self, made: Mutation, seconds: float) -> ChangeFacts:
         hidden = self.labels.true_counts(made.hidden(frozenset()))

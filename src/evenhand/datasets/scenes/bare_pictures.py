@@ -28,6 +28,10 @@ MOST_POINTS = 6  # below feet, and as many on the objects themselves
 LEAST_HIT, LEAST_GROUND, MOST_GROUND = 0.7, 0.04, 0.75  # of the points below feet, and of the picture
 ROOM_ABOVE = 0.03  # of the picture's height above the highest feet
 LEAST_QUALITY, DONOR_QUALITY = 0.88, 0.92  # of a segmenter's own mark: worse masks are rough, and only better ones are cut out
+# A detector's box may end at the knees, or above the wheels of somebody who rides: a second look has more room, mostly below.  In heights.
+ROOM_BESIDE, ROOM_OVER, ROOM_UNDER, ROOM_UNDER_WIDE = 0.1, 0.04, 0.25, 0.1
+CONTAINED, MOST_MORE, LEAST_SECOND = 0.96, 1.5, 0.8  # of the first mask, times its pixels, and the second mask's mark
+AGREED = 0.95  # overlap of two masks of which neither is sure, and which are believed since they are the same
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +78,11 @@ class BarePictures:
 
     def _scene(self, name: str, picture: Picture, objects: list[tuple[str, PixelBox]]) -> Scene:
         boxes = [box for _, box in objects]
-        masks = self.segmenter(picture, boxes) if self.segmenter is not None and boxes else [None] * len(boxes)
         shape = (int(picture.shape[0]), int(picture.shape[1]))
+        masks: Sequence[PromptedMask | None] = [None] * len(boxes)
+        if self.segmenter is not None and boxes:
+            seen = self.segmenter(picture, [*boxes, *(roomier(box, shape) for box in boxes)])
+            masks = [whole_mask(first, second) for first, second in zip(seen[: len(boxes)], seen[len(boxes) :], strict=True)]
         found: dict[int, Instance] = {}
         taken = np.zeros(shape, bool)
         for k in sorted(range(len(objects)), key=lambda k: -boxes[k][3]):  # the nearest first: it hides what is behind
@@ -84,7 +91,8 @@ class BarePictures:
             own = mask & ~taken
             if own.any():
                 seen = float(own.sum()) / float(mask.sum())
-                found[k] = replace(Instance.from_mask(label, own), visible=min(seen, 1.0 if quality >= DONOR_QUALITY else 0.96))
+                is_seen = min(seen, 1.0 if quality >= DONOR_QUALITY else 0.96)
+                found[k] = replace(Instance.from_mask(label, own), visible=is_seen, is_rough=quality < LEAST_QUALITY)
                 taken |= mask
         how = ROUGH if self.segmenter is None else "segmenter"
         scene = Scene(name, picture, tuple(found[k] for k in sorted(found)), facts={MASKS: how, SAID_BY: self.recogniser.name})
@@ -133,6 +141,33 @@ def _inside(box: Sequence[float] | None, picture: Picture) -> PixelBox:
 
 def _is_large(box: PixelBox) -> bool:
     return box.width >= LEAST_SIDE and box.height >= LEAST_SIDE
+
+
+def roomier(box: PixelBox, shape: tuple[int, int]) -> PixelBox:
+    """A box with room around it, and most of it below what is tall."""
+    tall, wide = box.height, box.width
+    beside, under = ROOM_BESIDE * max(wide, 0.4 * tall), (ROOM_UNDER if tall > wide else ROOM_UNDER_WIDE) * tall
+    left, top, right, bottom = (
+        round(box.left - beside),
+        round(box.top - ROOM_OVER * tall),
+        round(box.right + beside),
+        round(box.bottom + under),
+    )
+    return PixelBox(left, top, right, bottom).grown(0, shape)
+
+
+def whole_mask(first: PromptedMask, second: PromptedMask) -> PromptedMask:
+    """The mask of a box, or that of the box with room around it where it only adds to it: feet, wheels, what is held.
+
+    Two masks of which neither is sure are believed where they are the same.
+    """
+    shared = float((first.mask & second.mask).sum())
+    size, most = float(first.mask.sum()), max(first.quality, second.quality)
+    if most < LEAST_QUALITY:
+        agrees = shared >= AGREED * max(1.0, float((first.mask | second.mask).sum()))
+        return PromptedMask(first.mask | second.mask, LEAST_QUALITY) if agrees else first
+    is_more = shared >= CONTAINED * size > 0 and second.quality >= LEAST_SECOND and float(second.mask.sum()) <= MOST_MORE * size
+    return PromptedMask(first.mask | second.mask, most) if is_more else first
 
 
 def _mask(picture: Picture, box: PixelBox, prompted: PromptedMask | None) -> tuple[Stencil, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -10,11 +11,11 @@ import numpy as np
 from evenhand.contract import Recogniser
 from evenhand.media.operators.parts.company import carries, is_held, is_ridden
 from evenhand.media.operators.parts.mutated import DELETE, Became, Inpainter, Mutation, Skipped, finished
-from evenhand.media.operators.parts.net_filling import is_deep_in_wall, suits_net
+from evenhand.media.operators.parts.net_filling import agreed_filling, is_deep_in_wall, suits_net
 from evenhand.media.operators.parts.one_away import one_away
 from evenhand.media.operators.parts.order import ChangeOrder
 from evenhand.media.operators.parts.removal import LEFT_BEHIND, NO_BACKGROUND, REVEALED, emptied, hole_for, reveals
-from evenhand.media.scene import SAID_BY, Instance, Scene, overlap, union
+from evenhand.media.scene import SAID_BY, Instance, Picture, Scene, Stencil, overlap, union
 from evenhand.media.vocabulary import Labels
 
 MOST_SHARE = 0.35  # of the picture; a larger hole cannot be filled believably
@@ -57,15 +58,20 @@ def delete(scene: Scene, label: str, inpainter: Inpainter | None = None) -> Muta
         return Skipped(DELETE, label, scene.name, REVEALED)
     if any(carries(scene, one) or is_held(scene, one) or is_ridden(scene, one, gone) for one in gone):
         return Skipped(DELETE, label, scene.name, LEFT_BEHIND)
-    if is_deep_in_wall(scene, hole):
-        return Skipped(DELETE, label, scene.name, NO_BACKGROUND)
-    is_for_net = inpainter is not None and suits_net(scene, gone, hole)
-    filled = emptied(scene, gone, hole, inpainter if is_for_net else None)
+    filled = _filled(scene, gone, hole, inpainter)
     if filled is None:
         return Skipped(DELETE, label, scene.name, NO_BACKGROUND)
     picture, how = filled
     old: list[Instance | None] = [None if place in places else one for place, one in enumerate(scene.instances)]
     return replace(finished(DELETE, label, scene, Became(picture, old)), how=how)
+
+
+def _filled(scene: Scene, gone: Sequence[Instance], hole: Stencil, inpainter: Inpainter | None) -> tuple[Picture, str] | None:
+    """By the net where it is sure of itself, else by copies where no deep piece of a wall would have to be made up."""
+    learned = agreed_filling(scene, hole, inpainter) if inpainter is not None and suits_net(scene, gone, hole) else None
+    if learned is None and is_deep_in_wall(scene, hole):
+        return None
+    return emptied(scene, gone, hole, None if learned is None else lambda *_: learned)
 
 
 def still_seen(made: Mutation, labels: Labels, reader: Recogniser) -> bool:

@@ -8,17 +8,23 @@ from typing import ClassVar
 import numpy as np
 
 from evenhand.errors import require
-from evenhand.media.operators.parts.cutout import MARGIN, Cutout, cut
+from evenhand.media.operators.parts.cutout import MARGIN, Cutout, cut, spilled
+from evenhand.media.operators.parts.donors import MOST_SPILLED
 from evenhand.media.operators.parts.mutated import Inpainter, Mutation, Skipped
 from evenhand.media.operators.parts.order import ChangeOrder
 from evenhand.media.operators.parts.removal import NO_BACKGROUND, emptied
 from evenhand.media.operators.parts.set_down import Lifted, chosen_place, set_down
+from evenhand.media.operators.parts.standing import GRAZING
 from evenhand.media.operators.parts.upright import is_at_angle
 from evenhand.media.scene import Scene, Stencil, union
 
 MIRROR = "mirror"
 LEAST = 0.08  # of the picture's height
-LETTERED = ("bus", "truck")  # what is written on them is read by everybody, on a licence plate by few
+LETTERED = ("bus", "truck", "airplane", "train", "boat")  # what is written on them is read by everybody, on a licence plate by few
+LIVING = (*GRAZING, "dog", "cat", "bird")  # stand any way round
+SLENDER = 1.9  # least height over width of somebody in a photograph: arms that are stretched out hold something, or lean on it
+HOLDS = "it reaches out for something, or leans on it"
+LOOSE = "its mask brings some of its background along"
 REVERSED = "what is written on it would be reversed"
 AT_AN_ANGLE = "it is seen at an angle, and would stand askew the other way round"
 
@@ -44,8 +50,12 @@ def mirrored(scene: Scene, place: int, inpainter: Inpainter | None = None) -> Mu
     one = scene.instances[place]
     if one.label in LETTERED and not scene.is_drawn:
         return Skipped(MIRROR, one.label, scene.name, REVERSED)
-    if is_at_angle(one):
+    if one.label not in LIVING and is_at_angle(one):
         return Skipped(MIRROR, one.label, scene.name, AT_AN_ANGLE)
+    if not scene.is_drawn and one.label == "person" and one.height < SLENDER * one.width:
+        return Skipped(MIRROR, one.label, scene.name, HOLDS)
+    if not scene.is_drawn and spilled(scene, one) > MOST_SPILLED:
+        return Skipped(MIRROR, one.label, scene.name, LOOSE)
     cutout = flipped(cut(scene, one))
     left, top, _, _ = one.box.grown(MARGIN, scene.shape)
     # A net has to see no object at all; shifted pieces need only fill what is bare, and must not come from the object.

@@ -14,15 +14,18 @@ DARKER = 0.84  # ground darker than this share of its surroundings, next to the 
 BELOW, BESIDE, ABOVE = 0.16, 0.3, 0.3  # of an object's height and width: how far from its base a shadow is taken along
 DARK, DARKEST = 0.88, 0.25  # of the ground's light
 LEAST_SHADE, MOST_SHADE = 0.01, 0.25  # of the object's pixels: less is no shadow, and more is a dark thing behind its legs
+AT_FEET, AT_WHEELS = 0.12, 0.35  # of an object's height above its foot: how far up ground is seen beside somebody, and below a vehicle
+THINNEST = 0.08  # of the object's width: what is thinner is a line on the road or the edge of a kerb
 
 
 def cast_shadow(scene: Scene, one: Instance) -> Stencil:
-    """Dark ground that is joined to the object's feet."""
+    """Dark ground that is joined to the object's feet, and ends near it: what goes on is a wall, a kerb or a dark street."""
     cv2 = require("cv2", "image")
     shadow = np.zeros(scene.shape, bool)
-    left, top, right, bottom = one.box
-    wide, tall = right - left, bottom - top
-    rows = slice(max(0, int(bottom - 0.35 * tall)), min(scene.shape[0], int(bottom + 0.25 * tall) + 3))
+    left, _, right, bottom = one.box
+    wide, tall = right - left, bottom - one.box.top
+    above = AT_FEET if tall > wide else AT_WHEELS
+    rows = slice(max(0, int(bottom - above * tall)), min(scene.shape[0], int(bottom + 0.25 * tall) + 3))
     columns = slice(max(0, int(left - 0.8 * wide - 4)), min(scene.shape[1], int(right + 0.8 * wide + 4)))
     grey = scene.picture[rows, columns].mean(axis=2)
     free = ~scene.occupied[rows, columns]
@@ -33,11 +36,14 @@ def cast_shadow(scene: Scene, one: Instance) -> Stencil:
     dark = free & (grey < DARKER * np.percentile(grey[free], 60))
     body = one.mask(scene.shape)[rows, columns]
     near = cv2.dilate(body.astype(np.uint8), np.ones((5, 5), np.uint8)).astype(bool)
-    count, pieces = cv2.connectedComponents((dark | (near & free)).astype(np.uint8))
-    touching = np.unique(pieces[near & free]) if count > 1 else np.zeros(0, int)
+    side = max(2, round(THINNEST * wide))
+    thick = cv2.morphologyEx(dark.astype(np.uint8), cv2.MORPH_OPEN, np.ones((side, side), np.uint8)).astype(bool)
+    count, pieces = cv2.connectedComponents(thick.astype(np.uint8))
+    goes_on = np.unique(np.concatenate([pieces[:, 0], pieces[:, -1], pieces[-1], pieces[0]]))
+    touching = np.setdiff1d(np.unique(pieces[near & free]), goes_on) if count > 1 else np.zeros(0, int)
     found = np.isin(pieces, touching[touching > 0])
     if found.sum() < 1.2 * one.area:  # a dark street is not a shadow
-        shadow[rows, columns] = cv2.dilate(found.astype(np.uint8), np.ones((3, 3), np.uint8)).astype(bool)
+        shadow[rows, columns] = cv2.dilate((found | (near & free)).astype(np.uint8), np.ones((3, 3), np.uint8)).astype(bool)
     return shadow
 
 

@@ -57,6 +57,22 @@ class Donor:
     shade: Shade | None = None  # the shadow that it casts there
 
 
+@dataclass(frozen=True)
+class Share:
+    """Which of so many parts of the people one of a scene's changes may insert, so that together they insert nobody twice."""
+
+    nth: int = 0
+    of: int = 1
+
+    def among(self, donors: Sequence[Donor]) -> frozenset[int]:
+        """The numbers of those whose turn it is, of everybody of a class."""
+        if self.of == 1:
+            return frozenset(donor.who.number for donor in donors)
+        people = [one.who.alike for one in distinct(donors)]
+        who = ((donor, next((k for k, alike in enumerate(people) if donor.who.number in alike), 0)) for donor in donors)
+        return frozenset(donor.who.number for donor, k in who if k % self.of == self.nth)
+
+
 @dataclass(frozen=True, eq=False)
 class DonorBank:
     """Donors by class, with the data set's size law."""
@@ -67,10 +83,12 @@ class DonorBank:
     looks: dict[str, frozenset[int]] = field(default_factory=dict)  # numbers of what is seen in a scene already
     grey: frozenset[str] = frozenset()  # scenes in black and white
     turn: int = 0  # whose turn it is: how many insertions of the campaign are counted before this one
+    share: Share = Share()  # which of the people may be inserted by this change of a scene, and by no other of its changes
 
     def for_scene(self, scene: Scene, label: str) -> list[Donor]:
-        """This class's donors that are as colourful as a scene."""
-        return [donor for donor in self.of(label) if donor.is_grey == (scene.name in self.grey)]
+        """This class's donors that are as colourful as a scene, and have not another change of it as their own."""
+        numbers = self.share.among(self.of(label))
+        return [donor for donor in self.of(label) if donor.is_grey == (scene.name in self.grey) and donor.who.number in numbers]
 
     def of(self, label: str) -> tuple[Donor, ...]:
         """This class's donors; none when the data set has no usable one."""

@@ -11,7 +11,8 @@ from evenhand.errors import require
 from evenhand.media.operators.parts.company import CARRIED, companions
 from evenhand.media.operators.parts.fill import USUAL_SIDE
 from evenhand.media.operators.parts.mutated import DELETE, Became, Inpainter, Mutation, Skipped, finished
-from evenhand.media.operators.parts.net_filling import MOST_REVEALED, is_deep_in_wall
+from evenhand.media.operators.parts.net_filling import MOST_LEARNED, MOST_REVEALED, agreed_filling, is_deep_in_wall
+from evenhand.media.operators.parts.net_filling import MOST_STRUCTURE as MOST_AROUND_NET
 from evenhand.media.operators.parts.removal import NO_BACKGROUND, REVEALED, borders_nearer, emptied, hole_for, revealed, reveals, structure
 from evenhand.media.operators.parts.seams import detail_ratio
 from evenhand.media.operators.parts.standing import has_feet
@@ -19,20 +20,20 @@ from evenhand.media.scene import Instance, Picture, Scene, Stencil
 
 # Levels by which what is around it differs from its neighbourhood: amid more, a filling is a smear, and a large one amid less already.
 MOST_STRUCTURE, MOST_AROUND_LARGE = 28.0, 24.0
-# Share of the surroundings' fine detail that a net's filling has: a smear has less, and one with as much or more shows something that the
-# net made up (of 24 fillings of the first half of coco128, seven of seven with .95 or more, and three of the 17 others).
-LEAST_DETAIL, MOST_DETAIL = 0.3, 0.95
+# Share of the surroundings' fine detail that a net's filling has: a smear has less, and one with more shows something that the net made up.
+LEAST_DETAIL, MOST_DETAIL = 0.3, 1.2
 PLAIN = 12.0  # levels: open sky or water may be filled at any depth
 LARGE, MOST_HOLE = 0.05, 0.22  # of the picture
 WITH_POLES = ("skis",)  # what is used together with things that have no name
 LEAST_HEIGHT = 0.04  # of the picture's height: what is smaller is no change
 SLENDER = 1.6  # least height over width of somebody who stands
-FILLINGS = 2  # that are tried
+FILLINGS = 3  # that are tried
 TOUCHED = "a nearer object touches it, and nobody drew the line between them"
 SMEARED = "its filling would be a smear, or show something else"
 CUT_OFF = "the picture's edge or something without a name cuts it off"
 HELD = "somebody may hold or wear it"
 TOO_LARGE = "it covers too much of the picture, or too little"
+UNSURE = "its outline is not known: the segmenter is not sure of its mask"
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,11 +66,13 @@ class Removal:
         """How much there is to see around it."""
         return structure(self.scene, self.hole)
 
-    def objection(self) -> str | None:
-        """Why it had better stay; None where nothing speaks against a filling."""
+    def objection(self, by_net: bool = False) -> str | None:
+        """Why it had better stay; None where nothing speaks against a filling, by a net or by copies of the same picture."""
         scene, gone = self.scene, self.gone
         if self.hole.mean() > MOST_HOLE or self.one.height < LEAST_HEIGHT * scene.shape[0]:
             return TOO_LARGE
+        if not scene.is_rough and any(one.is_rough for one in gone):
+            return UNSURE
         if self.one.label in CARRIED or any(one.label in WITH_POLES for one in gone):
             return HELD
         if any(one.touches_border(scene.shape) for one in gone) or (len(gone) == 1 and not is_free_standing(self.one)):
@@ -78,18 +81,21 @@ class Removal:
             return REVEALED
         if any(borders_nearer(scene, one, gone) for one in gone):
             return TOUCHED
+        if by_net:
+            return None if self.hole.mean() <= MOST_LEARNED and self.structure <= MOST_AROUND_NET else NO_BACKGROUND
         most = MOST_STRUCTURE if self.hole.mean() <= LARGE else MOST_AROUND_LARGE
         is_deep = self.structure > PLAIN and is_deep_in_wall(scene, self.hole)
         return NO_BACKGROUND if is_deep or self.structure > most else None
 
     def made(self, label: str, inpainter: Inpainter | None) -> Mutation | str:
         """The scene without them, or why it cannot be."""
-        filled = emptied(self.scene, self.gone, self.hole, inpainter)
+        learned = None if inpainter is None else agreed_filling(self.scene, self.hole, inpainter)
+        if inpainter is not None and (learned is None or self._is_smeared(learned)):
+            return SMEARED
+        filled = emptied(self.scene, self.gone, self.hole, None if learned is None else lambda *_: learned)
         if filled is None:
             return NO_BACKGROUND
         picture, how = filled
-        if inpainter is not None and self._is_smeared(picture):
-            return SMEARED
         removed = {id(one) for one in self.gone}
         old: list[Instance | None] = [None if id(one) in removed else one for one in self.scene.instances]
         return replace(finished(DELETE, label, self.scene, Became(picture, old)), how=f"one object; {how}")
@@ -108,7 +114,7 @@ def is_free_standing(one: Instance) -> bool:
 def one_away(scene: Scene, label: str, inpainter: Inpainter | None) -> Mutation | Skipped:
     """The scene without one object of a class; simple surroundings come first, since they are filled best."""
     removals = [Removal(scene, companions(scene, scene.instances[place])) for place in scene.of(label)]
-    objections = [removal.objection() for removal in removals]
+    objections = [removal.objection(inpainter is not None) for removal in removals]
     reasons = [reason for reason in objections if reason is not None]
     free = [removal for removal, reason in zip(removals, objections, strict=True) if reason is None]
     for removal in sorted(free, key=lambda one: one.structure)[:FILLINGS]:

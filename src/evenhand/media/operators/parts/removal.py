@@ -19,7 +19,7 @@ REVEALED = "another object behind it would have to be completed"
 SMALL = 250  # pixels of a picture of the usual size; what a smaller object bites out of another one is not noticed
 MOST_REVEALED = 0.22  # of an object's outline
 MOST_TOUCHED = 0.1  # of an object's outline
-TRUST = 0.5  # of the marks: a learned inpainter is taken unless its seams are worse by more; it continues edges, which marks do not see
+TRUST = 1.0  # of the marks: a learned inpainter is taken unless its seams are worse by more; it continues edges, which marks do not see
 
 
 def hole_for(scene: Scene, gone: Sequence[Instance]) -> Stencil:
