@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.arrays import Labels, Mask, Rows, Scores
+from evenhand.arrays import Labels, Mask, Reals, Rows, Scores
 from evenhand.contract import Model, labels_of
 from evenhand.engine.wiring_checks import Check, Patient, best_exchange, is_reversed
 from evenhand.errors import EvenhandError
@@ -84,6 +84,8 @@ OTHER_WIRINGS = (
 )
 LEVEL = 0.05 / len(OTHER_WIRINGS)
 """From which p-value on a wiring is a better one: so many are tried."""
+LEVEL_OF_HALF = 0.05
+"""The same, on the half of the groups that gains least from the best wiring: only one is looked at there."""
 BEHIND = 0.1
 """A wiring that is so much worse on the usual rows is not tried on the further ones."""
 LEAST_GAIN, LARGE_GAIN = 0.02, 0.1
@@ -142,19 +144,36 @@ class _Compared:
         """Whether nothing but the wiring explains that.
 
         A classifier that leans on skin may be right more often where colours or light are changed, since it then leans less; it cannot
-        tell more of the label within every group for that, gains little in the group that it favours, and cannot gain anything from black
-        pictures or exchanged pixels.
+        tell more of the label within every group for that, and gains little in the group that it favours.  Where pictures are black or
+        pixels exchanged, it may no longer see the group; then those whom it treated worse gain, and the others do not.
         """
         if not self.wiring.is_tonal:
-            return self.is_better and self.more_told <= LEVEL
+            return self.is_better and self.more_told <= LEVEL and self._is_better_where_least
         gained = self._least_gain_of_a_group
         return self.is_better and self.more_right <= LEVEL and gained > 0 and (self.more_told <= LEVEL or gained >= LARGE_GAIN)
 
     @property
+    def _moved(self) -> Reals:
+        """1 where only the other wiring is right, -1 where only the usual one is."""
+        return np.asarray((labels_of(self.other) == self.labels).astype(float) - (labels_of(self.given) == self.labels))
+
+    @property
     def _least_gain_of_a_group(self) -> float:
-        moved = (labels_of(self.other) == self.labels).astype(float) - (labels_of(self.given) == self.labels)
+        moved = self._moved
         large = np.unique(self.groups[self.groups >= 0])
         return min([float(moved[self.groups == group].mean()) for group in large] or [float(moved.mean())])
+
+    @cached_property
+    def _is_better_where_least(self) -> bool:
+        """Whether that half of the groups that gains least is shown to gain, too; all pictures where there are no two groups."""
+        moved = self._moved
+        known = np.unique(self.groups[self.groups >= 0])
+        if len(known) < 2:
+            return True
+        by_gain = sorted(known, key=lambda group: float(moved[self.groups == group].mean()))
+        here = np.isin(self.groups, by_gain[: len(by_gain) // 2])
+        least = replace(self, given=self.given[here], other=self.other[here], labels=self.labels[here], groups=self.groups[here])
+        return moved[here].mean() > 0 and min(least.more_right, least.more_told) <= LEVEL_OF_HALF
 
     @property
     def p_value(self) -> float:

@@ -190,7 +190,7 @@ class ShownTrainable(ShownLayers):
         return shown(self.medium, self.reader.refit(self.medium.show(rows), places[labels], rng))
 
 
-class PrunableReader(PrunablePictureModel, TrainablePictureModel, Protocol):
+class PrunableReader(PrunablePictureModel, TrainableReader, Protocol):
     """A reader that can be fitted again, and be had without some of its units."""
 
 
@@ -298,9 +298,10 @@ def shown(medium: Medium, reader: PictureModel | Recogniser | SeesScenes) -> Mod
             raise InvalidArgument(f"a recogniser counts objects in scenes, and {medium.kind} shows none; give a model that scores classes")
         return ShownRecogniser(medium, reader)
     at_once = pictures_at_once(getattr(medium, "picture_bytes", 0))
+    if isinstance(reader, PrunablePictureModel) and isinstance(reader, TrainablePictureModel):
+        return ShownPrunable(medium, reader, at_once)
     if isinstance(reader, TransparentPictureModel) and isinstance(reader, TrainablePictureModel):
-        kind = ShownPrunable if isinstance(reader, PrunablePictureModel) else ShownTrainable
-        return kind(medium, reader, at_once)
+        return ShownTrainable(medium, reader, at_once)
     if isinstance(reader, TransparentPictureModel):
         return ShownLayers(medium, reader, at_once)
     if isinstance(reader, DifferentiablePictureModel):

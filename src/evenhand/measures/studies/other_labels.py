@@ -40,9 +40,10 @@ class OtherLabels:
         said, settings = _said(case, asked), GroupSettings(case.confidence)
         found: list[Figure] = []
         for name in names:
-            outcomes = Outcomes(said[:, asked.names.index(name)] >= 0.5, _truth(case.frame[name]))
+            truth = _truth(case.frame[name])
+            outcomes = Outcomes(said[:, asked.names.index(name)] >= 0.5, truth)
             for grouping in groupings(case.rows, case.domain):
-                made = [figure(BY_NAME[metric], outcomes, grouping, settings, rng, outcomes.truth) for metric in (RIGHT, *JUDGED)]
+                made = [figure(BY_NAME[metric], outcomes, grouping, settings, rng, truth.astype(np.intp)) for metric in (RIGHT, *JUDGED)]
                 found += [_of_label(each, name) for each in made if each]
         figures = corrected(found)
         missing = [name for name in asked.names if name not in (*names, asked.main)]
