@@ -56,7 +56,7 @@ def test_a_net_is_not_asked_amid_much_detail_nor_for_a_large_hole():
     checks = np.indices(SHAPE).sum(axis=0) % 6 < 3
     picture = np.where(checks[..., None], 30, 230).astype(np.uint8).repeat(3, axis=2)
     assert not is_asked(Scene("busy", picture, (small,), busy.regions), small)
-    large = thing("bus", 100, 265, 330, 340)
+    large = thing("bus", 40, 265, 440, 340)  # with its shadow a sixth of the picture
     assert not is_asked(street(large), large)
 
 

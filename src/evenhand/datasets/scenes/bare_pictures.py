@@ -90,9 +90,8 @@ class BarePictures:
             mask, quality = _mask(picture, box, masks[k])
             own = mask & ~taken
             if own.any():
-                seen = float(own.sum()) / float(mask.sum())
-                is_seen = min(seen, 1.0 if quality >= DONOR_QUALITY else 0.96)
-                found[k] = replace(Instance.from_mask(label, own), visible=is_seen, is_rough=quality < LEAST_QUALITY)
+                visible = min(float(own.sum()) / float(mask.sum()), 1.0 if quality >= DONOR_QUALITY else 0.96)
+                found[k] = replace(Instance.from_mask(label, own), visible=visible, is_rough=quality < LEAST_QUALITY)
                 taken |= mask
         how = ROUGH if self.segmenter is None else "segmenter"
         scene = Scene(name, picture, tuple(found[k] for k in sorted(found)), facts={MASKS: how, SAID_BY: self.recogniser.name})
