@@ -219,3 +219,9 @@ def test_a_small_domain_is_judged_whole_and_that_is_said():
     done = search(Subject(few, Desk(gap=3.0), few.sample(50, np.random.default_rng(0))), 5000)
     assert done.facts["enumerated"] == "all 210 possible inputs were judged"
     assert (done.ledger.candidates, done.ledger.findings, done.ended) == (210, 60, "method finished")
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_budget_that_is_spent_when_the_first_unfair_person_turns_up_ends_well(seed):
+    found = search(Subject(DOMAIN, Desk(gap=1.0), ROWS), 20, seed=seed)
+    assert found.ledger.candidates == 20

@@ -14,8 +14,9 @@ import numpy as np
 from evenhand.datasets.dataset import Dataset
 from evenhand.datasets.scenes.legends import legend_named
 from evenhand.datasets.scenes.map_layouts import found_layout
-from evenhand.datasets.scenes.people_boxes import from_facet, from_miap, people_format
+from evenhand.datasets.scenes.people_boxes import first_picture, from_facet, from_miap, people_format
 from evenhand.datasets.scenes.picture_files import SceneSample
+from evenhand.datasets.scenes.unpacked_sets import part_with, pictures_of, validation_first, voc_folder
 from evenhand.errors import DataError, InvalidArgument, UnknownName
 from evenhand.limits import Count, check_limits
 from evenhand.media.operators import chosen_operators
@@ -189,13 +190,15 @@ def found_scenes(path: Path, count: int = MOST_SCENES) -> SceneSource | None:
         return _from_file(path, count) if path.suffix == ".json" else _people(path, count)
     if not path.is_dir():
         return None
-    files = sorted(path.glob("*.json")) + sorted(path.glob("annotations/*.json"))
-    known = next((source for file in files if (source := _from_file(file, count)) is not None), None)
+    tables = validation_first([*path.glob("*.csv"), *path.glob("annotations/*.csv")])
+    people = next((source for file in tables if (source := _people(file, count)) is not None), None)
+    files = validation_first([*path.glob("*.json")]) + validation_first([*path.glob("annotations/*.json")])
+    known = people or next((source for file in files if (source := _from_file(file, count)) is not None), None)
     return known or _from_folder(path, count)
 
 
 def _from_file(path: Path, count: int) -> SceneSource | None:
-    """COCO, by the keys of the file; its pictures are in `images` beside it, or beside its folder, or next to it."""
+    """COCO, by the keys of the file."""
     import json
 
     try:
@@ -204,35 +207,30 @@ def _from_file(path: Path, count: int) -> SceneSource | None:
         return None
     if not isinstance(content, dict) or not {"images", "annotations", "categories"} <= set(content):
         return None
-    folders = [path.parent / "images", path.parent.parent / "images", path.parent]
-    pictures = next((folder for folder in folders if folder.is_dir()), path.parent)
-    is_panoptic = isinstance(content["annotations"], list) and any(
-        "segments_info" in one for one in content["annotations"][:1] if isinstance(one, dict)
-    )
-    return SceneSource("panoptic" if is_panoptic else "coco", pictures, path, count)
+    is_panoptic = "segments_info" in _first(content["annotations"])
+    name = str(_first(content["images"]).get("file_name", ""))
+    return SceneSource("panoptic" if is_panoptic else "coco", pictures_of(path, (name,)), path, count)
 
 
-def _first(annotations: object) -> list[dict[str, object]]:
-    return [one for one in annotations[:1] if isinstance(one, dict)] if isinstance(annotations, list) else []
+def _first(entries: object) -> dict[str, object]:
+    return next((one for one in entries[:1] if isinstance(one, dict)), {}) if isinstance(entries, list) else {}
 
 
 def _people(path: Path, count: int) -> SceneSource | None:
-    """A table of people's boxes; its pictures are in `images` beside it, or next to it."""
+    """A table of people's boxes."""
     form = people_format(path) if path.suffix == ".csv" else ""
-    pictures = path.parent / "images"
-    return SceneSource(form, pictures if pictures.is_dir() else path.parent, path, count) if form else None
+    return SceneSource(form, pictures_of(path, first_picture(path, form)), path, count) if form else None
 
 
 def _from_folder(path: Path, count: int) -> SceneSource | None:
-    people = [source for file in sorted(path.glob("*.csv")) if (source := _people(file, count)) is not None]
-    if people:
-        return people[0]
-    if next(path.rglob("*_polygons.json"), None) is not None:
-        return SceneSource("cityscapes", path, path, count)
-    if next(path.rglob("*_instanceIds.png"), None) is not None:
-        return SceneSource("cityscapes-ids", path, path, count)
-    if (path / "Annotations").is_dir() and (path / "JPEGImages").is_dir():
-        return SceneSource("voc", path / "JPEGImages", path / "Annotations", count)
+    for form, ending in (("cityscapes", "_polygons.json"), ("cityscapes-ids", "_instanceIds.png")):
+        annotations = part_with(path, ("gtFine/val", "gtFine/train"), ending)
+        if annotations is not None:
+            folders = (path / "leftImg8bit" / annotations.name, path / "leftImg8bit", path)
+            return SceneSource(form, next(one for one in folders if one.is_dir()), annotations, count)
+    voc = voc_folder(path)
+    if voc is not None:
+        return SceneSource("voc", voc / "JPEGImages", voc / "Annotations", count)
     layout = found_layout(path)
     return None if layout is None else SceneSource("maps", path / layout.pictures, path / layout.maps, count, legend=layout.legend)
 

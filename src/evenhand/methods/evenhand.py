@@ -216,7 +216,8 @@ class Walking:
     def __init__(self, seeking: Seeking, method: Evenhand) -> None:
         self.task, self.plausible, self.known, self.rng = seeking.task, seeking.plausible, seeking.known, seeking.rng
         self.around = Surroundings(self.task, self.plausible, self.known, seeking.screen if seeking.is_expensive else None, self.rng)
-        self.most, self.count = method.walks, min(method.walks, seeking.some(2 * ROUNDS))
+        # At least one, also where the seeds took the whole budget: nobody walks then, but crews of nobody cannot be dealt out.
+        self.most, self.count = method.walks, max(1, min(method.walks, seeking.some(2 * ROUNDS)))
         seeds, listed = LevelStates.join(seeking.states), LevelStates.join(seeking.listed)
         self.wide = WalkGroup(self.around, seeds, self.count, wants_pairs=False)
         has_pairs = len(listed) > 0 and not self.plausible.is_everything

@@ -23,6 +23,7 @@ def _splits(pictures: str, maps: str, legend: str, splits: tuple[str, str], endi
 
 MAP_LAYOUTS: tuple[MapLayout, ...] = (
     MapLayout("frames", "labels"),
+    MapLayout("frames", "masks"),
     MapLayout("images", "labels"),
     MapLayout("images", "masks"),
     *_splits("leftImg8bit/{}", "gtFine/{}", "cityscapes-ids", ("val", "train"), "_gtFine_labelIds"),

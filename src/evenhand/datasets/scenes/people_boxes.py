@@ -60,6 +60,18 @@ def people_format(path: Path) -> str:
     return "facet" if set(FACET_COLUMNS) <= set(heads) else ""
 
 
+def first_picture(path: Path, form: str) -> tuple[str, ...]:
+    """What the first picture of a table of people's boxes may be called."""
+    try:
+        with path.open(encoding="utf-8", errors="replace", newline="") as opened:
+            line = next(csv.DictReader(opened), {})
+    except (OSError, csv.Error):
+        return ()
+    if form == "facet":
+        return (str(line.get("filename", "")),)
+    return tuple(f"{line.get('ImageID', '')}{ending}" for ending in SUFFIXES)
+
+
 def from_facet(annotations: Path, pictures: Path, sample: SceneSample = EVERY) -> Iterator[Scene]:
     """Scenes from FACET's annotations.csv: a person for each line."""
     lines = _by_picture(annotations, FACET_COLUMNS, "filename")

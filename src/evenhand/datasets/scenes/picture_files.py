@@ -81,13 +81,23 @@ def read_map(path: Path) -> Regions:
 
 
 def picture_path(folder: Path, name: str) -> Path:
-    """A picture that an annotation file names: at its own place below the folder, or directly in it; never outside."""
+    """A picture that an annotation file names: at its own place below the folder, directly in it, or in a folder in it; never outside."""
     whole = below(folder, name)
     inside = not Path(name).is_absolute() and ".." not in Path(name).parts
-    found = whole if whole is not None and inside and _is_file(whole) else below(folder, Path(name.replace("\0", "")).name)
+    if whole is not None and inside and _is_file(whole):
+        return whole
+    last = Path(name.replace("\0", "")).name
+    found = below(folder, last)
     if found is None:
         raise DataError(f"{folder} holds {name!r} only as a link out of the folder; copy the picture into it")
-    return found
+    return found if _is_file(found) else _in_a_folder(folder, last) or found
+
+
+def _in_a_folder(folder: Path, name: str) -> Path | None:
+    """Data sets share their pictures out among folders: `imgs_1`, `imgs_2`."""
+    inner = sorted(one for one in folder.iterdir() if one.is_dir()) if folder.is_dir() and name else []
+    paths = (below(folder, f"{one.name}/{name}") for one in inner)
+    return next((path for path in paths if path is not None and _is_file(path)), None)
 
 
 def _is_file(path: Path) -> bool:
