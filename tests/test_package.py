@@ -40,6 +40,14 @@ def test_the_command_line_starts_without_extras():
     assert "themis" in [entry["name"] for entry in json.loads(python(code))]
 
 
+@pytest.mark.parametrize("command", ["scan", "measure", "methods"])
+def test_what_takes_long_to_load_waits_until_it_is_needed(command):
+    start = f"import sys; sys.argv = ['evenhand', {command!r}, '--help']; from evenhand.cli.main import main"
+    ended = "try: main()\nexcept SystemExit: pass"
+    waiting = ("numba", "torch", "sklearn", "scipy.stats", "PIL")
+    assert python(f"{start}\n{ended}\nprint([name for name in {waiting!r} if name in sys.modules])").splitlines()[-1] == "[]"
+
+
 def test_public_names_are_there():
     for name in evenhand.__all__:
         assert getattr(evenhand, name) is not None

@@ -28,7 +28,8 @@ UsageFault: Any = next(base for base in typer.BadParameter.__mro__ if base.__nam
 def build(asked: str = "") -> typer.Typer:
     """The whole command: every module here that offers `register(app)` adds its own, so that a new command is one file.
 
-    Where the command that is asked for is known, its own file is loaded alone: what the others need is no concern of it.
+    Where the command that is asked for is known, its own file is loaded alone, and none for the version: what the others need is no
+    concern of it.
     """
     app = typer.Typer(
         name="evenhand",
@@ -41,7 +42,7 @@ def build(asked: str = "") -> typer.Typer:
     app.callback(invoke_without_command=True)(root)
     names = [info.name for info in pkgutil.iter_modules(cli.__path__)]
     own = f"{asked}_command"
-    for name in [own] if own in names else names:
+    for name in [] if asked == "--version" else [own] if own in names else names:
         module = importlib.import_module(f"{cli.__name__}.{name}")
         if hasattr(module, "register"):
             module.register(app)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import erfc, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
 
 from evenhand.arrays import Labels, Mask, Reals, Scores
 from evenhand.contract import labels_of
@@ -51,7 +51,7 @@ def p_of_more_right(first: Mask, second: Mask, labels: Labels) -> float:
 def _p_of_rise(moved: Reals) -> float:
     if np.count_nonzero(moved) < FEWEST_MOVED:
         return 1.0
-    return float(norm.sf(moved.sum() / np.sqrt((moved**2).sum())))
+    return _upper_tail(moved.sum() / np.sqrt((moved**2).sum()))
 
 
 def p_of_more_told(first: Scores, second: Scores, labels: Labels, groups: Labels) -> float:
@@ -64,7 +64,12 @@ def p_of_more_told(first: Scores, second: Scores, labels: Labels, groups: Labels
         return 1.0
     gain = _logarithms(second, labels, groups) - _logarithms(first, labels, groups)
     spread = float(gain.std())
-    return 1.0 if spread < 1e-9 else float(norm.sf(gain.mean() / spread * np.sqrt(len(gain))))
+    return 1.0 if spread < 1e-9 else _upper_tail(gain.mean() / spread * np.sqrt(len(gain)))
+
+
+def _upper_tail(standardised: float) -> float:
+    """Of the normal distribution."""
+    return erfc(standardised / sqrt(2)) / 2
 
 
 def _logarithms(scores: Scores, labels: Labels, groups: Labels) -> Reals:

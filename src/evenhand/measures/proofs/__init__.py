@@ -22,7 +22,6 @@ from evenhand.measures.proofs.branch_and_bound import ProofLimits, ProofOutcome,
 from evenhand.measures.proofs.certificate import Certificate, Pair
 from evenhand.measures.proofs.compiled import IS_COMPILED
 from evenhand.measures.proofs.flat_trees import FlatTrees, flat_trees
-from evenhand.measures.proofs.share_boxes import ShareJudge, ShareSearch
 from evenhand.measures.proofs.shared_front import ProofWork, SharedFront
 from evenhand.measures.proofs.tree_boxes import TreeJudge
 from evenhand.measures.proofs.undecided import Likely, Region, likely_bounds
@@ -106,6 +105,8 @@ def searched(
     if first.ended not in ("seconds", "boxes"):
         return judge, first
     left = limits if limits.seconds is None else replace(limits, seconds=max(1e-3, limits.seconds - (limits.clock() - begun)))
+    from evenhand.measures.proofs.share_boxes import ShareJudge, ShareSearch  # with numba, which takes long to load
+
     bounding = ShareJudge(judge.fresh(), flat)
     bounding.compile()
     return bounding, ShareSearch(bounding, left, watch, first).go()
