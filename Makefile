@@ -46,7 +46,7 @@ demo: $(VENV)/core.stamp
 # One thread per worker: two workers with two threads each would only wait for one another.  A file's tests stay with one worker, so
 # that what they share is made once.  What failed is tried once more, alone and in sight: a crowded machine's clock is no fault of the
 # code, and whatever is wrong with the code fails again.
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
+PYTEST := OMP_NUM_THREADS=1 OMP_THREAD_LIMIT=1 $(BIN)/python -m pytest
 tests_of = $(PYTEST) -n $(WORKERS) --dist loadfile -m $(1) || { [ $$? -eq 1 ] && echo "== what failed, once more and alone" \
 	&& $(PYTEST) -n 0 --last-failed --last-failed-no-failures none -m $(1); }
 
