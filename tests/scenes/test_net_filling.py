@@ -5,8 +5,9 @@ import numpy as np
 from evenhand.media.operators.delete import delete
 from evenhand.media.operators.mirror import REVERSED, mirrored
 from evenhand.media.operators.parts.mutated import Mutation, Skipped
-from evenhand.media.operators.parts.net_filling import DEEPEST, depth_in_wall, suits_net
+from evenhand.media.operators.parts.net_filling import DEEPEST, agreed_filling, depth_in_wall, is_beyond_net, suits_net
 from evenhand.media.operators.parts.removal import LEFT_BEHIND, NO_BACKGROUND, hole_for
+from evenhand.media.operators.parts.seams import strangeness
 from evenhand.media.scene import BUILDING, ROAD, Instance, PixelBox, Scene
 
 SHAPE = (360, 480)
@@ -73,3 +74,47 @@ def test_a_photographed_bus_is_not_mirrored_since_its_lettering_would_be():
     skipped = mirrored(street(bus), 0)
     assert isinstance(skipped, Skipped)
     assert skipped.reason == REVERSED
+
+
+def test_a_net_does_not_see_who_stands_beside_the_hole_and_leaves_them_as_they_are():
+    one, beside, far = thing("person", 100, 240, 112, 290), thing("person", 125, 235, 140, 295), thing("person", 400, 240, 420, 300)
+    scene = street(one, beside, far)
+    for other in (one, beside, far):
+        scene.picture[other.box.pixels] = 20
+    hole = hole_for(scene, [one])
+    asked = []
+
+    def copying(picture, where):
+        """Fills with the mean of what it is told not to fill, nearby."""
+        asked.append(where)
+        return np.where(where[..., None], picture[230:310, 90:150][~where[230:310, 90:150]].mean(), picture)
+
+    filled = agreed_filling(scene, hole, copying)
+    assert asked[0][beside.box.pixels].all()
+    assert not asked[0][far.box.pixels].any()
+    assert np.array_equal(asked[0], asked[1][:, ::-1])
+    assert (np.abs(filled[hole].astype(int) - 120) <= 1).all()  # no ghost of who is as dark as he was
+    assert np.array_equal(filled[~hole], scene.picture[~hole])
+
+
+def test_of_two_fillings_the_less_strange_one_is_taken():
+    one = thing("person", 100, 240, 112, 290)
+    scene = street(one)
+    hole = hole_for(scene, [one])
+
+    flat = np.where(hole[..., None], 120, scene.picture).astype(np.uint8)
+    spotted = flat.copy()
+    spotted[260:275, 102:110] = (250, 120, 0)
+    assert strangeness(flat, hole, ~scene.occupied, 1.0) < strangeness(spotted, hole, ~scene.occupied, 1.0)
+    shown = iter((spotted, flat[:, ::-1]))  # they differ by too little to be refused
+    spotted[260:275, 102:110] = (132, 124, 116)
+    assert np.array_equal(agreed_filling(scene, hole, lambda *_: next(shown)), flat)
+
+
+def test_a_deep_hole_amid_detail_is_beyond_a_net():
+    hole = np.zeros(SHAPE, bool)
+    hole[200:250, 200:250] = True
+    assert is_beyond_net(street(), hole, 20.0)
+    assert not is_beyond_net(street(), hole, 10.0)
+    hole[:, 230:] = False
+    assert not is_beyond_net(street(), hole, 20.0)

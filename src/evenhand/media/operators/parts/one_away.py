@@ -11,8 +11,7 @@ from evenhand.errors import require
 from evenhand.media.operators.parts.company import CARRIED, companions
 from evenhand.media.operators.parts.fill import USUAL_SIDE
 from evenhand.media.operators.parts.mutated import DELETE, Became, Inpainter, Mutation, Skipped, finished
-from evenhand.media.operators.parts.net_filling import MOST_LEARNED, MOST_REVEALED, agreed_filling, is_deep_in_wall
-from evenhand.media.operators.parts.net_filling import MOST_STRUCTURE as MOST_AROUND_NET
+from evenhand.media.operators.parts.net_filling import MOST_REVEALED, agreed_filling, is_beyond_net, is_deep_in_wall
 from evenhand.media.operators.parts.removal import NO_BACKGROUND, REVEALED, borders_nearer, emptied, hole_for, revealed, reveals, structure
 from evenhand.media.operators.parts.seams import detail_ratio
 from evenhand.media.operators.parts.standing import has_feet
@@ -27,7 +26,7 @@ LARGE, MOST_HOLE = 0.05, 0.22  # of the picture
 WITH_POLES = ("skis",)  # what is used together with things that have no name
 LEAST_HEIGHT = 0.04  # of the picture's height: what is smaller is no change
 SLENDER = 1.6  # least height over width of somebody who stands
-FILLINGS = 3  # that are tried
+FILLINGS = 6  # that are tried
 TOUCHED = "a nearer object touches it, and nobody drew the line between them"
 SMEARED = "its filling would be a smear, or show something else"
 CUT_OFF = "the picture's edge or something without a name cuts it off"
@@ -82,7 +81,7 @@ class Removal:
         if any(borders_nearer(scene, one, gone) for one in gone):
             return TOUCHED
         if by_net:
-            return None if self.hole.mean() <= MOST_LEARNED and self.structure <= MOST_AROUND_NET else NO_BACKGROUND
+            return NO_BACKGROUND if is_beyond_net(scene, self.hole, self.structure) else None
         most = MOST_STRUCTURE if self.hole.mean() <= LARGE else MOST_AROUND_LARGE
         is_deep = self.structure > PLAIN and is_deep_in_wall(scene, self.hole)
         return NO_BACKGROUND if is_deep or self.structure > most else None
