@@ -137,6 +137,49 @@ def test_a_classifier_that_leans_on_colour_is_not_taken_for_one_that_is_wired_wr
     assert looked.doubt == ""
 
 
+AGES = 20 + 2 * RNG.permutation(COUNT) // 20
+YEARS = tuple(str(year) for year in np.unique(AGES))
+
+
+def _regression_looked(says: Callable[[np.ndarray], np.ndarray], added: np.ndarray) -> Preflight:
+    """Of pictures that are the redder above the older somebody is; `added`: light, to each picture."""
+    noise = RNG.normal(110, 15, (COUNT, SIDE, SIDE, 3)) + added[:, None, None, None]
+    noise[:, : SIDE // 2, :, 0] += (AGES - 40)[:, None, None]
+    codes = np.searchsorted(np.unique(AGES), AGES).astype(np.intp)
+    album = Album("ages", np.clip(noise, 0, 255).astype(np.uint8), ALBUM.attributes, Attribute(YEARS, codes))
+    data = eh.open(album, label="age", protected=["group"], settings={"editor": "none", "unit": "years"})
+    model = eh.wrap(says, data)
+    return look(model, data.domain, RowsAtHand(data.rows, None, trial_size(model, data.medium), data.medium, data.amounts))
+
+
+def _years(pictures: np.ndarray) -> np.ndarray:
+    shown = np.asarray(pictures, float)
+    return 40 + 0.8 * (shown[:, : SIDE // 2, :, 0] - shown[:, SIDE // 2 :, :, 0]).mean(axis=(1, 2))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "cure"),
+    [(lambda pictures: pictures[..., ::-1], "pictures[..., ::-1]"), (lambda pictures: pictures / BY, "no division by 255")],
+    ids=["colours", "too small"],
+)
+def test_a_regression_that_is_wired_wrongly_is_named_with_its_cure(wrong: Callable[[np.ndarray], np.ndarray], cure: str) -> None:
+    assert cure in _regression_looked(lambda pictures: _years(wrong(np.asarray(pictures, float))), np.zeros(COUNT)).doubt
+
+
+def test_a_regression_that_adds_years_to_dark_pictures_is_not_taken_for_one_that_is_wired_wrongly() -> None:
+    def leans(pictures: np.ndarray) -> np.ndarray:
+        return _years(pictures) + 0.4 * (130 - np.asarray(pictures, float).mean(axis=(1, 2, 3)))
+
+    looked = _regression_looked(leans, np.where(ALBUM.attributes["group"].codes, -20.0, 20.0))
+    assert _status(looked)["input"] == "ok"
+    assert looked.doubt == looked.reserve == ""
+
+
+def test_without_twins_nothing_is_said_about_changing_somebody() -> None:
+    told = {each.name: each.sentence for each in _looked(classify).checks}
+    assert "no twin" in told["protected"]
+
+
 def test_exchanged_labels_are_doubted() -> None:
     assert "exchanged" in str([each.sentence for each in _looked(lambda pictures: classify(pictures)[:, ::-1]).checks])
 

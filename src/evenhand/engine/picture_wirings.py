@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.arrays import Labels, Mask, Reals, Rows, Scores
+from evenhand.arrays import Labels, Reals, Rows, Scores
 from evenhand.contract import Model, labels_of
 from evenhand.engine.wiring_checks import Check, Patient, best_exchange, is_reversed
 from evenhand.errors import EvenhandError
 from evenhand.models.meter import Meter
 from evenhand.models.readings import FEWEST
-from evenhand.statistics.better_reading import how_well_read, p_of_more_right, p_of_more_told
+from evenhand.statistics.better_reading import TrueAmounts, TrueLabels, Truth
 
 WHITE = 255.0
 MEAN, DEVIATION = (np.array(each, np.float32) * np.float32(WHITE) for each in ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)))
@@ -107,37 +107,28 @@ class _Compared:
     wiring: Wiring
     given: Scores
     other: Scores
-    labels: Labels
+    truth: Truth
     groups: Labels
 
     @cached_property
     def gain(self) -> float:
-        """How much more it reads rightly: of all pictures, or of the mean class, where that is less.
-
-        A wiring under which only the commonest label is said is right more often and reads nothing; one under which the rarer ones are
-        guessed has a better mean.
-        """
-        return min(self._gains)
+        """How much better it reads them."""
+        return self.truth.gain(self.given, self.other)
 
     @cached_property
-    def _gains(self) -> tuple[float, float]:
-        as_wired, otherwise = (how_well_read(scores, self.labels) for scores in (self.given, self.other))
-        return otherwise.share - as_wired.share, otherwise.mean_of_classes - as_wired.mean_of_classes
-
-    @cached_property
-    def more_right(self) -> float:
-        """The p-value of more right answers, of all pictures and of the mean class."""
-        return p_of_more_right(labels_of(self.given) == self.labels, labels_of(self.other) == self.labels, self.labels)
+    def fewer_errors(self) -> float:
+        """The p-value of more right answers, or of smaller errors."""
+        return self.truth.p_of_fewer_errors(self.given, self.other)
 
     @cached_property
     def more_told(self) -> float:
         """The p-value of telling more of the label within groups, whatever the thresholds are."""
-        return p_of_more_told(self.given, self.other, self.labels, self.groups)
+        return self.truth.p_of_more_told(self.given, self.other, self.groups)
 
     @property
     def is_better(self) -> bool:
         """Whether it is shown to read pictures better."""
-        return self.gain >= LEAST_GAIN and min(self.more_right, self.more_told) <= LEVEL
+        return self.gain >= LEAST_GAIN and self.p_value <= LEVEL
 
     @property
     def is_clear(self) -> bool:
@@ -149,76 +140,77 @@ class _Compared:
         """
         if not self.wiring.is_tonal:
             return self.is_better and self.more_told <= LEVEL and self._is_better_where_least
-        gained = self._least_gain_of_a_group
-        return self.is_better and self.more_right <= LEVEL and gained > 0 and (self.more_told <= LEVEL or gained >= LARGE_GAIN)
+        gained = min(self._gains_of_groups.values())
+        return self.is_better and self.fewer_errors <= LEVEL and gained > 0 and (self.more_told <= LEVEL or gained >= LARGE_GAIN)
 
-    @property
-    def _moved(self) -> Reals:
-        """1 where only the other wiring is right, -1 where only the usual one is."""
-        return np.asarray((labels_of(self.other) == self.labels).astype(float) - (labels_of(self.given) == self.labels))
+    @cached_property
+    def _gains(self) -> Reals:
+        """By how much each picture is read better."""
+        return self.truth.gains(self.given, self.other)
 
-    @property
-    def _least_gain_of_a_group(self) -> float:
-        moved = self._moved
+    @cached_property
+    def _gains_of_groups(self) -> dict[int, float]:
+        """The mean in every large group; of all pictures where there is none."""
         large = np.unique(self.groups[self.groups >= 0])
-        return min([float(moved[self.groups == group].mean()) for group in large] or [float(moved.mean())])
+        found = {int(group): float(self._gains[self.groups == group].mean()) for group in large}
+        return found or {-1: float(self._gains.mean())}
 
     @cached_property
     def _is_better_where_least(self) -> bool:
         """Whether that half of the groups that gains least is shown to gain, too; all pictures where there are no two groups."""
-        moved = self._moved
-        known = np.unique(self.groups[self.groups >= 0])
-        if len(known) < 2:
+        by_gain = sorted(self._gains_of_groups, key=self._gains_of_groups.__getitem__)
+        if len(by_gain) < 2:
             return True
-        by_gain = sorted(known, key=lambda group: float(moved[self.groups == group].mean()))
         here = np.isin(self.groups, by_gain[: len(by_gain) // 2])
-        least = replace(self, given=self.given[here], other=self.other[here], labels=self.labels[here], groups=self.groups[here])
-        return moved[here].mean() > 0 and min(least.more_right, least.more_told) <= LEVEL_OF_HALF
+        least = _Compared(self.wiring, self.given[here], self.other[here], self.truth.at(here), self.groups[here])
+        return bool(self._gains[here].mean() > 0 and least.p_value <= LEVEL_OF_HALF)
 
     @property
     def p_value(self) -> float:
         """The smaller one; for choosing among wirings."""
-        return min(self.more_right, self.more_told)
+        return min(self.fewer_errors, self.more_told)
 
 
 def look_at_wiring(patient: Patient, seconds: float) -> Iterator[Check]:
-    """One check of the input and one of the labels, where pictures with labels are shown; `seconds`: how long others are tried at most."""
+    """One check of the input and one of the labels, where pictures are shown of which the label, or the amount, is known.
+
+    seconds: how long others are tried at most.
+    """
     model = patient.model.model
-    if not isinstance(model, SeenOtherwise) or patient.labels is None or not patient.has_labels or len(patient.labels) < FEWEST:
+    if not isinstance(model, SeenOtherwise) or model.seen_otherwise(np.asarray) is None:
         return
-    if model.seen_otherwise(np.asarray) is None or len(np.unique(patient.labels)) < 2:
+    pictures = _KnownPictures.of(patient)
+    if pictures is None:
         return
-    pictures = _LabelledPictures.of(patient)
     found = _told(_better_wirings(model, pictures, seconds))
-    exchanged = _exchanged(pictures, patient.model.classes)
+    exchanged = (
+        _exchanged(pictures.truth.labels, pictures.scores, patient.model.classes) if isinstance(pictures.truth, TrueLabels) else None
+    )
     yield from (each for each in (found, exchanged) if each is not None)
 
 
 @dataclass(frozen=True, eq=False)
-class _LabelledPictures:
-    """The usual rows first, `usual` of them, then further ones; their labels, and what the model says as it is wired."""
+class _KnownPictures:
+    """The usual rows first, `usual` of them, then further ones; what is true of them, and what the model says as it is wired."""
 
     rows: Rows
-    labels: Labels
+    truth: Truth
     scores: Scores
     usual: int
     groups: Labels
 
     @classmethod
-    def of(cls, patient: Patient) -> _LabelledPictures:
-        """Of the further rows, no more than show a loss of ten points."""
-        assert patient.labels is not None
-        rows, labels, scores = patient.rows, patient.labels, patient.scores
+    def of(cls, patient: Patient) -> _KnownPictures | None:
+        """Of the further rows, no more than show a loss of ten points; None where too little is known, or all the same."""
+        known, rows, scores = patient.known, patient.rows, patient.scores
+        if known is None or len(known) < FEWEST or np.ptp(known) == 0:
+            return None
         if patient.further is not None:
-            more, known = patient.further.rows[:MOST_FURTHER], patient.further.labels[:MOST_FURTHER]
-            rows, labels = np.concatenate([rows, more]), np.concatenate([labels, known])
+            more = patient.further.rows[:MOST_FURTHER]
+            rows, known = np.concatenate([rows, more]), np.concatenate([known, patient.further.known[:MOST_FURTHER]])
             scores = np.concatenate([scores, patient.model.scores(more)])
-        return cls(rows, labels, scores, len(patient.rows), _groups(rows, patient))
-
-    @property
-    def right(self) -> Mask:
-        """Which are read rightly as it is wired."""
-        return np.asarray(labels_of(self.scores) == self.labels)
+        truth: Truth = TrueLabels(known) if patient.has_labels else TrueAmounts.of(known)
+        return cls(rows, truth, scores, len(patient.rows), _groups(rows, patient))
 
 
 def _groups(rows: Rows, patient: Patient) -> Labels:
@@ -229,7 +221,7 @@ def _groups(rows: Rows, patient: Patient) -> Labels:
     return np.where(sizes[places] >= FEWEST, places, -1)
 
 
-def _better_wirings(model: SeenOtherwise, pictures: _LabelledPictures, seconds: float) -> list[_Compared]:
+def _better_wirings(model: SeenOtherwise, pictures: _KnownPictures, seconds: float) -> list[_Compared]:
     """What it says of pictures handed over otherwise, as far as there is time."""
     ends = time.perf_counter() + seconds
     found: list[_Compared] = []
@@ -240,18 +232,17 @@ def _better_wirings(model: SeenOtherwise, pictures: _LabelledPictures, seconds: 
         said = _said_otherwise(Meter(other, remembers=False), pictures)
         if said is not None:
             asked = slice(0, len(said))
-            found.append(_Compared(wiring, pictures.scores[asked], said, pictures.labels[asked], pictures.groups[asked]))
+            found.append(_Compared(wiring, pictures.scores[asked], said, pictures.truth.at(asked), pictures.groups[asked]))
     return found
 
 
-def _said_otherwise(model: Model, pictures: _LabelledPictures) -> Scores | None:
+def _said_otherwise(model: Model, pictures: _KnownPictures) -> Scores | None:
     """The answers, to the further pictures only where the usual ones let it seem possible that more are read."""
     usual = pictures.usual
     first = _scores(model, pictures.rows[:usual])
     if first is None or len(pictures.rows) == usual:
         return first
-    right = float((labels_of(first) == pictures.labels[:usual]).mean())
-    if right < pictures.right[:usual].mean() - BEHIND:
+    if pictures.truth.at(slice(0, usual)).gains(pictures.scores[:usual], first).mean() < -BEHIND:
         return first
     rest = _scores(model, pictures.rows[usual:])
     return first if rest is None else np.concatenate([first, rest])
@@ -267,26 +258,22 @@ def _scores(model: Model, rows: Rows) -> Scores | None:
     return said if np.isfinite(said).all() else None
 
 
-def _told(compared: list[_Compared]) -> Check | None:
+def _told(tried: list[_Compared]) -> Check | None:
     """The best of them, the clear ones first; None where none could be tried."""
-    if not compared:
+    if not tried:
         return None
-    better = [each for each in compared if each.is_better]
+    better = [each for each in tried if each.is_better]
     if not better:
-        return Check("input", "ok", f"wired otherwise in {len(compared)} ways, it reads pictures no better.")
+        return Check("input", "ok", f"wired otherwise in {len(tried)} ways, it reads pictures no better.")
     best = min(better, key=lambda each: (not each.is_clear, each.p_value, -each.gain))
-    as_wired, otherwise = (how_well_read(scores, best.labels) for scores in (best.given, best.other))
-    sentence = (
-        f"with {best.wiring.told} it reads {otherwise.share:.1%} of {len(best.labels):,} labelled pictures rightly (of the mean class "
-        f"{otherwise.mean_of_classes:.1%}), as it is wired {as_wired.share:.1%} ({as_wired.mean_of_classes:.1%}): is it given pictures as "
-        f"it was trained on?  Try {best.wiring.cure}"
-    )
+    compared = best.truth.told(best.given, best.other)
+    sentence = f"with {best.wiring.told} {compared}: is it given pictures as it was trained on?  Try {best.wiring.cure}"
     return Check("input", "warn", sentence, is_doubt=best.is_clear, is_reserve=not best.is_clear)
 
 
-def _exchanged(pictures: _LabelledPictures, classes: tuple[Any, ...]) -> Check | None:
+def _exchanged(labels: Labels, scores: Scores, classes: tuple[Any, ...]) -> Check | None:
     """Whether two labels stand in each other's place, on all rows; the usual ones have shown it already where it is plain."""
-    said, labels, scores = labels_of(pictures.scores), pictures.labels, pictures.scores
+    said = labels_of(scores)
     accuracy = float(np.mean(said == labels))
     exchanged, pair = best_exchange(said, labels, len(classes))
     if exchanged < accuracy + LEAST_GAIN or not is_reversed(scores, labels, pair):

@@ -14,12 +14,12 @@ import numpy as np
 
 from evenhand.arrays import Labels, Reals, Rows
 from evenhand.claims import Claim
-from evenhand.contract import CountsObjects, LabelledRows, Medium, Model, labels_of
+from evenhand.contract import CountsObjects, Medium, Model, has_twins, labels_of
 from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.gate import checks_of
 from evenhand.engine.picture_wirings import look_at_wiring
 from evenhand.engine.subject import Subject
-from evenhand.engine.wiring_checks import COSTLY_ROWS, LOOKS, Check, Patient
+from evenhand.engine.wiring_checks import COSTLY_ROWS, LOOKS, Check, KnownRows, Patient
 from evenhand.errors import InvalidArgument, ModelError, UnsteadyModel, WrongAnswer
 from evenhand.models.inputs import probe_places, probe_rows
 from evenhand.models.meter import Meter
@@ -163,9 +163,10 @@ def look(model: Model, domain: TabularDomain, given: RowsAtHand, patience: float
     started = time.perf_counter()
     scores = meter.scores(rows)
     seconds = time.perf_counter() - started
-    further = None if labels is None else _further(model, given, seconds / len(rows), patience - seconds * 10)
+    further = _further(model, given, seconds / len(rows), patience - seconds * 10)
     is_counting = isinstance(given.medium, CountsObjects)
-    patient = Patient(meter, domain, rows, labels, scores, is_counting, seconds, _amounts(given, len(rows)), further)
+    amounts = _amounts(given, len(rows))
+    patient = Patient(meter, domain, rows, labels, scores, is_counting, seconds, amounts, further, has_twins(given.medium))
     checks = [check for each in LOOKS for check in each(patient)]
     checks += look_at_wiring(patient, patience)
     return Preflight(tuple(checks), patient, meter.rows_asked)
@@ -188,14 +189,15 @@ def _amounts(given: RowsAtHand, kept: int) -> Reals | None:
     return np.asarray(given.amounts)[probe_places(len(given.rows), given.most)][:kept]
 
 
-def _further(model: Model, given: RowsAtHand, each: float, seconds_left: float) -> LabelledRows | None:
-    """Labelled rows beside the usual ones, as many as this kind of model is asked and as there is time for."""
-    if given.rows is None or given.labels is None or seconds_left <= 0 or len(given.rows) <= given.most:
+def _further(model: Model, given: RowsAtHand, each: float, seconds_left: float) -> KnownRows | None:
+    """Rows beside the usual ones of which the label or amount is known: as many as such a model is asked and as there is time for."""
+    known = given.amounts if given.labels is None else given.labels
+    if given.rows is None or known is None or seconds_left <= 0 or len(given.rows) <= given.most:
         return None
     usual = probe_places(len(given.rows), given.most)
     more = min(further_size(model, given.medium), int(seconds_left / max(each, 1e-9)))
     places = np.setdiff1d(probe_places(len(given.rows), given.most + more), usual)
-    return LabelledRows(given.rows[places], np.asarray(given.labels)[places])
+    return KnownRows(given.rows[places], np.asarray(known)[places])
 
 
 def _fresh(model: Model) -> Model:

@@ -11,9 +11,10 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evenhand.arrays import Labels, Mask, Reals, Rows, Scores
-from evenhand.contract import LabelledRows, labels_of
+from evenhand.contract import labels_of
 from evenhand.domain.tabular import TabularDomain
 from evenhand.models.meter import Meter
 from evenhand.models.readings import CERTAIN, FEWEST, p_of_higher
@@ -44,6 +45,14 @@ class Check:
     is_reserve: bool = False
 
 
+@dataclass(frozen=True, eq=False)
+class KnownRows:
+    """Rows of which the label, or the amount, is known."""
+
+    rows: Rows
+    known: NDArray[Any]
+
+
 @dataclass(frozen=True)
 class Patient:
     """What every check looks at: the model, rows, their labels when known, and the scores of the first asking."""
@@ -56,7 +65,8 @@ class Patient:
     is_counting: bool = False  # whether scores are counts of objects
     seconds: float = 0.0  # what the first asking took
     amounts: Reals | None = None  # the rows' label where it is an amount
-    further: LabelledRows | None = None  # more rows with labels, of a model that is cheap to ask
+    further: KnownRows | None = None  # more rows, of a model that is cheap to ask
+    has_twins: bool = True  # whether anything shows a row under another protected value
 
     @property
     def said(self) -> Labels:
@@ -70,6 +80,13 @@ class Patient:
             return SAME
         spread = float(np.std(self.scores))
         return SAME * spread if spread > SAME * float(np.abs(self.scores).max()) else SAME * float(np.abs(self.scores).max() or 1.0)
+
+    @property
+    def known(self) -> NDArray[Any] | None:
+        """The rows' labels, or amounts, where the model says such and they are known."""
+        if self.has_labels:
+            return self.labels
+        return self.amounts if self.scores.shape[1] == 1 and not self.is_counting else None
 
     @property
     def has_labels(self) -> bool:
@@ -273,7 +290,7 @@ def _is_better_than_guessing(patient: Patient) -> bool:
         return True
     if patient.further is None:
         return False
-    return _agrees(np.concatenate([patient.scores, patient.further_scores]), np.concatenate([patient.labels, patient.further.labels]))
+    return _agrees(np.concatenate([patient.scores, patient.further_scores]), np.concatenate([patient.labels, patient.further.known]))
 
 
 def _agrees(scores: Scores, labels: Labels) -> bool:
@@ -361,6 +378,9 @@ def _favourable(patient: Patient) -> Iterator[Check]:
 def _protected(patient: Patient) -> Iterator[Check]:
     if not patient.domain.protected:
         yield Check("protected", "warn", "no column is protected; name at least one to search for unfairness.")
+        return
+    if not patient.has_twins:
+        yield Check("protected", "ok", "no twin is shown here: people of other groups are compared.")
         return
     few = patient.rows[: max(2, len(patient.rows) // (2 * len(patient.domain.combinations)))]
     twins = patient.domain.twins(few)

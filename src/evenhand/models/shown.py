@@ -33,9 +33,9 @@ from evenhand.contract import (
 from evenhand.errors import InvalidArgument, WrongAnswer
 from evenhand.media.picture_batches import PICTURES_AT_ONCE, pictures_at_once
 from evenhand.models.answer_shapes import Reader, reader_for
+from evenhand.models.changed_pictures import ChangedPictures, shows_people
 
 if TYPE_CHECKING:
-    from evenhand.domain.tabular import TabularDomain
     from evenhand.models.paid_answers import AnswerBook
 
 SOMETHING_ELSE = "something else"
@@ -95,11 +95,11 @@ class ShownModel:
     def seen_otherwise(self, change: Callable[[Any], Any]) -> ShownModel | None:
         """The same reader, for which pictures are changed first; None for texts and scenes, and over a network."""
         is_near = not hasattr(self.reader, "keeping")
-        return ShownModel(ChangedPictures(self.medium, change), self.reader, self.batch_rows) if self._shows_pictures and is_near else None
-
-    @property
-    def _shows_pictures(self) -> bool:
-        return self.medium.kind in ("album", "portraits")
+        return (
+            ShownModel(ChangedPictures(self.medium, change), self.reader, self.batch_rows)
+            if is_near and shows_people(self.medium)
+            else None
+        )
 
     def scores(self, rows: Rows) -> Scores:
         """What the reader says of what the rows show."""
@@ -113,32 +113,6 @@ class ShownModel:
     def fingerprint(self) -> str:
         """A digest of the reader (its own, or of its answers to fixed rows) and of the medium."""
         return self._fingerprint
-
-
-@dataclass(frozen=True, eq=False)
-class ChangedPictures:
-    """A medium whose pictures are changed before they are shown, as numbers that may be no bytes."""
-
-    medium: Medium
-    change: Callable[[Any], Any]
-
-    @property
-    def kind(self) -> str:
-        """As of the medium."""
-        return self.medium.kind
-
-    @property
-    def domain(self) -> TabularDomain:
-        """As of the medium."""
-        return self.medium.domain
-
-    def show(self, rows: Rows) -> Any:
-        """What the medium shows, changed."""
-        return self.change(np.asarray(self.medium.show(rows), dtype=np.float32))
-
-    def digest(self) -> str:
-        """That of the medium; changed pictures are never kept."""
-        return f"{self.medium.digest()} changed"
 
 
 @dataclass(frozen=True, eq=False)

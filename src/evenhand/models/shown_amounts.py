@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -13,6 +13,7 @@ from evenhand.arrays import Rows, Scores
 from evenhand.contract import Medium
 from evenhand.errors import WrongAnswer
 from evenhand.media.picture_batches import PICTURES_AT_ONCE, pictures_at_once
+from evenhand.models.changed_pictures import ChangedPictures, shows_people
 from evenhand.models.inputs import fingerprint_by_answers, guarded
 
 
@@ -48,6 +49,10 @@ class ShownAmounts:
                 f"the regression answered {len(rows)} pictures with {answer.dtype} of shape {answer.shape}; expected one number for each"
             )
         return answer.reshape(len(rows), 1).astype(np.float64)
+
+    def seen_otherwise(self, change: Callable[[Any], Any]) -> ShownAmounts | None:
+        """The same function, for which pictures are changed first; None where it is shown something else."""
+        return replace(self, medium=ChangedPictures(self.medium, change)) if shows_people(self.medium) else None
 
     @cached_property
     def _fingerprint(self) -> str:
