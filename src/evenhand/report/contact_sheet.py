@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from evenhand.errors import EvenhandError
 from evenhand.media.png import data_uri, picture_of, sheet
+from evenhand.media.thumbnails import thumbnail
 from evenhand.report.record import Record, WitnessRecord
 
 PNG = "data:image/png;base64,"
@@ -61,10 +62,7 @@ def _small(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
     larger = max(1, HIGH // picture.shape[0])
     if larger > 1:
         return picture.repeat(larger, axis=0).repeat(larger, axis=1)
-    step = -(-picture.shape[0] // HIGH)
-    rows, columns = (picture.shape[0] // step) * step, (picture.shape[1] // step) * step
-    blocks = picture[:rows, :columns].reshape(rows // step, step, columns // step, step, 3).mean(axis=(1, 3))
-    return np.asarray(blocks.astype(np.uint8))
+    return thumbnail(picture, HIGH)
 
 
 def _padded(picture: NDArray[np.uint8], high: int, wide: int) -> NDArray[np.uint8]:

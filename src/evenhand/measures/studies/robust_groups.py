@@ -19,6 +19,7 @@ from evenhand.arrays import Mask, Reals
 from evenhand.claims import Claim, Span
 from evenhand.contract import Disturbance, StudyCase, StudySection, labels_of
 from evenhand.errors import InvalidArgument
+from evenhand.measures.disturbed_pictures import ChangedAnswers, examples
 from evenhand.measures.group_figures import Figure, GroupPart, corrected
 from evenhand.measures.groups import Grouping, groupings
 from evenhand.measures.standardised_shares import Lost, added_parts, standardised, stratum_of
@@ -56,18 +57,21 @@ class RobustGroups:
         right = (before == truth) & (truth >= 0)
         divided = groupings(case.rows, case.domain)
         names = tuple(name.strip() for name in self.changes.split("+") if name.strip())
-        found = []
+        found, shown = [], []
         for name, change in chosen_disturbances(names).items():
-            lost = right & (labels_of(self._seen(case, change).scores(case.rows)) != truth)
+            seen = self._seen(case, change)
+            after = labels_of(Meter(seen).scores(case.rows))
+            lost = right & (after != truth)
             found += [_compared(Lost(name, change.words, lost[right], truth[right]), _only(each, right), case, rng) for each in divided]
-        return _section(_bounded(found, case, rng), case)
+            shown.append(examples(case, ChangedAnswers(change.words, seen.medium, before, after, truth)))
+        return _section(_bounded(found, case, rng), [each for each in shown if each], case)
 
-    def _seen(self, case: StudyCase, change: Disturbance) -> Meter:
+    def _seen(self, case: StudyCase, change: Disturbance) -> ShownModel:
         """The same model, shown changed pictures."""
         model = case.model.model
         if not isinstance(model, ShownModel):
             raise InvalidArgument("study robust_groups needs a model that is shown pictures")
-        return Meter(replace(model, medium=DisturbedMedium(model.medium, change)))
+        return replace(model, medium=DisturbedMedium(model.medium, change))
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,9 +141,9 @@ def _part(name: str, rows: int, bounds: Bounds, at: int, is_enough: bool) -> Gro
     return GroupPart(name, rows, float(bounds.estimate[at]), low, high, None, FEWEST, True)
 
 
-def _section(found: list[ComparedLosses], case: StudyCase) -> StudySection:
+def _section(found: list[ComparedLosses], shown: list[dict[str, Any]], case: StudyCase) -> StudySection:
     told = [{**each.figure.as_dict(), "detectable": each.detectable, "needed_pictures": each.needed} for each in found]
-    body: dict[str, Any] = {"changes": told, "tolerated": case.tolerance}
+    body: dict[str, Any] = {"changes": told, "tolerated": case.tolerance, "pictures": shown}
     claims = tuple(_claim(each, case.tolerance) for each in found)
     return StudySection(body, tuple(_sentence(each.figure) for each in found), claims)
 

@@ -13,6 +13,7 @@ from evenhand.report.frame import DataTable, Section, TableCell, TableRow, fille
 from evenhand.report.lead import sentence
 from evenhand.report.record import Record, StudyRecord
 from evenhand.report.sections import neuron_maps, object_classes
+from evenhand.report.sections.changed_pictures import shown_changes
 
 MOST_SENTENCES = 12
 AT_ONCE = 2
@@ -100,7 +101,8 @@ def _classes(record: Record) -> dict[str, StudyRecord]:
 
 def _html(study: StudyRecord, lead: str) -> Any:
     map_of = neuron_maps.maps(study.figures)
-    told = {name: value for name, value in study.figures.items() if not (map_of and name == "layers") and name != "reason"}
+    untold = {"reason", *({"layers"} if map_of else ()), *({"pictures"} if (changes := shown_changes(study.figures)) else ())}
+    told = {name: value for name, value in study.figures.items() if name not in untold}
     figures, checks = [_figure(each) for each in shown(told)], _checks(study)
     is_long = checks is not None and len(checks.rows) > MOST_FOLDED
     return filled(
@@ -113,6 +115,7 @@ def _html(study: StudyRecord, lead: str) -> Any:
         figures=figures[: MOST_FOLDED if len(figures) <= MOST_FOLDED else AT_ONCE],
         together=figures[AT_ONCE:] if len(figures) > MOST_FOLDED else [],
         maps=map_of,
+        changes=changes,
         at_once=AT_ONCE,
     )
 
