@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
+from evenhand import report
 from evenhand.engine.gate import Gate
 from evenhand.errors import UnknownName
 from evenhand.measures.studies import robust_groups
@@ -94,6 +95,23 @@ def test_a_group_that_is_hurt_more_is_found(hurt: bool, expected: str) -> None:
     assert found.as_dict()["body"]["studies"]["robust_groups"]["checks"][0]["outcome"] == expected
     assert found.outcome == expected or expected == "pass"
     assert found.studies["robust_groups"].figures["changes"][0]["detectable"] < 0.2
+
+
+def test_pictures_that_lost_their_answer_are_shown_with_both_answers() -> None:
+    data = _data()
+    model = eh.wrap(lambda pictures: _scores(pictures, True), data)
+    found = eh.measure(model, data, options=eh.MeasureOptions(studies=("robust_groups:changes=dim_light+mirror",), draws=99))
+    dim, mirror = found.studies["robust_groups"].figures["pictures"]
+    assert [each["said"] for each in dim["cases"]] == [["yes", "no"]] * 4
+    assert {each["truth"] for each in dim["cases"]} == {"yes"}
+    assert {each["who"] for each in dim["cases"]} == {"group = one"}
+    assert dim["lost"] > 100
+    html = report.render(found.as_dict())
+    told = html.partition("Pictures under these changes")[2]
+    for words in ("As it came", "Changed", "What differs", "true: yes", dim["cases"][0]["pictures"]["difference"]):
+        assert words in told
+    assert "Gap between groups, lost in less light, by group" in html.partition("In two minutes")[2]
+    assert len(mirror["cases"]) == (1 if not mirror["lost"] else min(4, mirror["lost"]))
 
 
 @pytest.mark.parametrize(("low", "high", "expected"), [(0.01, 0.12, "inconclusive"), (0.06, 0.12, "violation"), (0.0, 0.04, "pass")])

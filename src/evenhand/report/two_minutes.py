@@ -255,6 +255,8 @@ def strip(record: Record) -> FirstPicture | None:
     if record.verb == "measure" and _groups_decide(record):
         groups = _group_rows(record)
         rows = [*groups, *(_beside(row) for row in rows)] if groups and record.body.studies.get("leaning") else rows + groups
+    hurt = _hurt_rows(record)
+    rows = [*hurt, *(_beside(row) for row in rows)] if hurt else rows
     if not rows:
         return class_picture(record)
     marks = READ_STRIP if any(row.estimate is not None for row in rows) else READ_PROOF
@@ -388,6 +390,23 @@ def _leaning(each: Mapping[str, Any]) -> ToleranceRow | None:
 
 
 MOST_GROUP_STRIPS = 3
+
+
+def _hurt_rows(record: Record) -> list[ToleranceRow]:
+    """Pictures: the changes that hurt one group more, where that is a violation."""
+    study = record.body.studies.get("robust_groups")
+    if study is None or record.verb != "measure":
+        return []
+    broken = {check.name for check in study.checks if check.outcome == "violation"}
+    tolerated = float(study.figures.get("tolerated") or 0.0)
+    told = [each for each in study.figures.get("changes") or () if isinstance(each, Mapping) and _has_bounds(each)]
+    named = [(f"{each.get('title')}, by {each.get('attribute')}", each) for each in told]
+    hurt = sorted(((name, each) for name, each in named if name[:1].lower() + name[1:] in broken), key=lambda one: -float(one[1]["low"]))
+    return [
+        ToleranceRow(f"Gap between groups, {words.text(name, 80).lower()}", _caption(each), each["low"], each["high"],
+                     each.get("estimate"), tolerated)
+        for name, each in hurt[:MOST_GROUP_STRIPS]
+    ]  # fmt: skip
 
 
 def _group_rows(record: Record) -> list[ToleranceRow]:
