@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
+from evenhand.datasets.albums.reading import SkippedPictures
 from evenhand.errors import DomainError, InvalidArgument, ModelFailed, UnknownName, UntrustedModel, WrongAnswer
 from evenhand.media.album import Album, Attribute
 from evenhand.media.png import write_png
@@ -154,7 +155,10 @@ def test_pictures_without_a_ready_twin_are_left_out(tmp_path: Path) -> None:
     file = _folder(tmp_path, pairs="twins")
     for name in ("p000.png", "p001.png"):
         (tmp_path / "twins" / name).unlink()
-    assert len(eh.open(file).rows) == COUNT - 2
+    with pytest.warns(SkippedPictures, match=r"2 of \d+ pictures have no twin in twins and are left out \(p000.png, p001.png\)"):
+        data = eh.open(file)
+    assert len(data.rows) == COUNT - 2
+    assert "by group: tone" in data.medium.left_out
     for twin in (tmp_path / "twins").iterdir():
         twin.unlink()
     with pytest.raises(DomainError, match="no picture of"):

@@ -6,6 +6,7 @@ two values also just `pairs/FILE`.  A twin of a JPEG may be a PNG of the same na
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +17,8 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Labels
 from evenhand.contract import Pictures
-from evenhand.datasets.albums.reading import read_square
+from evenhand.datasets.albums.missing_by_group import missing_by_group
+from evenhand.datasets.albums.reading import SHOWN, SkippedPictures, read_square
 from evenhand.disk import below
 from evenhand.errors import DataError
 from evenhand.media.album import Album, Attribute
@@ -84,4 +86,17 @@ def with_pairs(album: Album, pairs: Sequence[ReadyPairs]) -> Album:
     if not kept.any():
         wanted = f"{pairs[0].folder}/{album.attribute(pairs[0].attribute).values[0]}/{album.sources[0]}"
         raise DataError(f"pairs={str(pairs[0].folder)!r}: no picture of {album.name} has a twin there; expected files such as {wanted}")
-    return album if kept.all() else album[np.flatnonzero(kept)]
+    if kept.all():
+        return album
+    told = _missing(album, kept, pairs[0].folder.name)
+    warnings.warn(f"{album.name}: {told}", SkippedPictures, stacklevel=2)
+    return replace(album[np.flatnonzero(kept)], left_out="; ".join(each for each in (album.left_out, told) if each))
+
+
+def _missing(album: Album, kept: NDArray[np.bool_], folder: str) -> str:
+    """How many pictures have no twin, the first of them by name, and of which groups they are."""
+    lost, found = np.flatnonzero(~kept), np.flatnonzero(kept)
+    named = ", ".join(album.sources[place] for place in lost[:SHOWN]) + (", ..." if len(lost) > SHOWN else "")
+    words = {name: np.array([*known.values, ""], dtype=object)[known.codes].tolist() for name, known in album.attributes.items()}
+    by_group = missing_by_group(words, lost.tolist(), found.tolist())
+    return f"{len(lost):,} of {len(kept):,} pictures have no twin in {folder} and are left out ({named}); by group: {by_group}"

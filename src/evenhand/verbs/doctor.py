@@ -12,6 +12,7 @@ import numpy as np
 from evenhand.arrays import Labels, Rows
 from evenhand.claims import Claim
 from evenhand.contract import Model, Outcome
+from evenhand.datasets.albums.missing_by_group import UNEQUAL
 from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.gate import Gate, checks_of
 from evenhand.engine.header import Header, header_of
@@ -165,6 +166,8 @@ def doctor(model: Model, data: Data, *, rows: int | None = None, candidates: int
     found = _examined(
         model, data.domain, RowsAtHand(data.rows, labels, rows or trial_size(model, medium), medium, getattr(data, "amounts", None))
     )
+    if missing := getattr(medium, "left_out", ""):
+        found = replace(found, checks=(*found.checks, Check("pictures", "warn" if UNEQUAL in missing else "ok", f"{missing}.")))
     subject = Subject(data.domain, model, data.rows, labels, medium=medium)
     header = header_of("doctor", subject, data.name, None, {"rows_asked": found.rows_asked, "candidates": candidates})
     broken = data.domain.broken_shares(data.rows)

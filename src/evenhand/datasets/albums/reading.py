@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import tempfile
 import warnings
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Index
 from evenhand.datasets.albums.face_alignment import aligned
+from evenhand.datasets.albums.missing_by_group import by_number, missing_by_group
 from evenhand.datasets.open_picture import open_picture
 from evenhand.disk import below
 from evenhand.domain.frames import delimiter_of
@@ -26,8 +26,6 @@ from evenhand.values import tell_watcher
 
 UNSAID = ("nan", "na", "n/a", "null", "?")
 MOST_BYTES_IN_MEMORY = 1 << 29
-MOST_GROUPS, UNEQUAL_BELOW = 12, 0.05
-"""Of attributes with at most so many values it is told whose faces are missed more often, and from which p-value on that is said aloud."""
 SHOWN = 5
 """So many of the files that are left out are named."""
 KINDS = (".jpg", ".jpeg", ".png", ".bmp", ".webp")
@@ -146,37 +144,17 @@ def tell_skipped(listing: Listing, kept: int, question: str) -> None:
 
 
 def _missed_faces(listing: Listing, kept: Sequence[int], reading: Reading) -> str:
-    """Whether some groups are left out more often than others: the share of every value of every attribute, with a test for each."""
-    from scipy.stats import chi2_contingency
-
-    told = []
-    for name, words in listing.words.items():
-        groups = reading.renamed(name, words)
-        lost, found = (Counter(groups[place] for place in places) for places in (listing.unread, kept))
-        values = sorted((lost + found).keys() - {""}, key=_by_number)
-        if not 2 <= len(values) <= MOST_GROUPS:
-            continue
-        counts = np.array([[lost[value], found[value]] for value in values])
-        shares = ", ".join(
-            f"{value} {missed / total:.1%} of {total}" for value, missed, total in zip(values, counts[:, 0], counts.sum(1), strict=True)
-        )
-        test = chi2_contingency(counts).pvalue if counts[:, 0].any() else 1.0
-        told.append(f"{name} ({'UNEQUAL' if test < UNEQUAL_BELOW else 'no difference shown'}, p = {test:.2g}): {shares}")
-    return "pictures without a face that was found, by group: " + "; ".join(told or ["no groups are known"])
+    """Whether some groups are left out more often than others."""
+    words = {name: reading.renamed(name, each) for name, each in listing.words.items()}
+    return f"pictures without a face that was found, by group: {missing_by_group(words, listing.unread, kept)}"
 
 
 def coded(words: Sequence[str], order: Sequence[str] = ()) -> Attribute:
     """Codes of words; an empty word, "nan", "NA" and "?" are unknown.  Without an order, numbers come in theirs, words alphabetically."""
     words = ["" if word.lower() in UNSAID else word for word in words]
-    found = list(order) or sorted({word for word in words if word}, key=_by_number)
+    found = list(order) or sorted({word for word in words if word}, key=by_number)
     places = {word: place for place, word in enumerate(found)}
     return Attribute(tuple(found), np.array([places.get(word, UNKNOWN) for word in words], dtype=np.intp))
-
-
-def _by_number(word: str) -> tuple[int, float, str]:
-    start = word.split("-")[0] if word[:1].isdigit() else word
-    digits = start.replace("more than ", "")
-    return (0, float(digits), word) if digits.replace(".", "", 1).isdigit() else (1, 0.0, word)
 
 
 def read_pictures(files: Sequence[Path], size: int) -> NDArray[np.uint8]:
