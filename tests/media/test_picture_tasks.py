@@ -11,7 +11,7 @@ import evenhand as eh
 from evenhand import report
 from evenhand.datasets.albums.reading import SkippedPictures
 from evenhand.engine.gate import Gate
-from evenhand.errors import DataError, InvalidArgument, WrongAnswer
+from evenhand.errors import DataError, InvalidArgument, UnknownName, WrongAnswer
 from evenhand.media.album import Album, Attribute
 from evenhand.media.png import write_png
 from evenhand.models.picture_tasks import FaceFinder, ManyLabels, Verifier, ZeroShot
@@ -166,6 +166,26 @@ def test_pairs_of_pictures_that_cannot_be_read_are_left_out_and_named(tmp_path: 
         data = eh.open(tmp_path, protected=["group"], settings={"size": 8})
     assert data.frame["file"].tolist() == ["a.png b.png", "b.png b.png"]
     assert data.domain.label.column == "same"
+
+
+def _labels_of_pairs(folder: Path, words: tuple[str, str], **settings: object) -> tuple[tuple[str, ...], list[str]]:
+    """Values and labels of four pairs, of which the first two show one person."""
+    for name in "ab":
+        write_png(folder / f"{name}.png", np.full((4, 4, 3), 40 * ord(name) % 200, np.uint8))
+    pairs = [f"a.png,{name}.png,{word},one" for name, word in zip("abab", (words[0], words[0], words[1], words[1]), strict=True)]
+    (folder / "pairs.csv").write_text("\n".join(["first,second,same,group", *pairs[:3], pairs[3].replace("one", "other")]))
+    data = eh.open(folder, protected=["group"], settings={"size": 8, **settings})
+    return data.domain.label.values, data.frame["same"].tolist()
+
+
+def test_what_pairs_are_called_can_be_chosen(tmp_path: Path) -> None:
+    assert _labels_of_pairs(tmp_path, ("mated", "non-mated")) == (("different", "same"), ["same", "same", "different", "different"])
+    own = {"same": {"1": "one person", "0": "two people"}}
+    assert _labels_of_pairs(tmp_path, ("1", "0"), names=own) == (("two people", "one person"), ["one person"] * 2 + ["two people"] * 2)
+    foreign = {"same": {"oui": "same", "non": "different"}}
+    assert _labels_of_pairs(tmp_path, ("oui", "non"), names=foreign)[1] == ["same", "same", "different", "different"]
+    with pytest.raises(UnknownName, match="in names"):
+        _labels_of_pairs(tmp_path, ("1", "0"), names=foreign)
 
 
 def test_faces_that_are_missed_are_counted_by_group() -> None:

@@ -13,11 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.datasets.albums.reading import Listing, Reading, coded, named_files, read_table, readable, tell_skipped
-from evenhand.errors import DataError
+from evenhand.errors import DataError, UnknownName
 from evenhand.media.album import UNKNOWN, Album, Attribute
 
 TABLE, FIRST, SECOND, SAME = "pairs.csv", "first", "second", "same"
-YES, NO = ("1", "yes", "true", "same"), ("0", "no", "false", "different")
+YES, NO = ("1", "yes", "true", "same", "match", "mated", "genuine"), ("0", "no", "false", "different", "non-match", "non-mated", "impostor")
+"""What stands in the column for pairs of one person, and of two; other words are told by `names`."""
+NAMES = ("different", "same")
+"""What the label is called, unless `names` gives it other names."""
 
 
 def fits(root: Path) -> bool:
@@ -43,7 +46,7 @@ def read(root: Path | str, reading: Reading) -> Album:
     attributes = {name: coded(reading.renamed(name, [row[name] for row in rows])) for name in names}
     sources = tuple(f"{row[FIRST]} {row[SECOND]}" for row in rows)
     pictures = np.concatenate(sides, axis=2)
-    return Album(root.resolve().name, pictures, attributes, _same([row[SAME] for row in rows], root), sources=sources)
+    return Album(root.resolve().name, pictures, attributes, _same([row[SAME] for row in rows], reading, root), sources=sources)
 
 
 def _readable(files: Mapping[str, Path], reading: Reading, name: str) -> tuple[NDArray[np.uint8], dict[str, int]]:
@@ -57,8 +60,22 @@ def _readable(files: Mapping[str, Path], reading: Reading, name: str) -> tuple[N
     return pictures, {word: places[file] for word, file in files.items() if file in places}
 
 
-def _same(words: list[str], root: Path) -> Attribute:
-    codes = [1 if word.lower() in YES else 0 if word.lower() in NO else UNKNOWN for word in words]
-    if UNKNOWN in codes:
-        raise DataError(f"{root / TABLE}: {SAME} is {words[codes.index(UNKNOWN)]!r}; expected one of {', '.join((*YES, *NO))}")
-    return Attribute(("different", "same"), np.array(codes, dtype=np.intp))
+def _same(words: list[str], reading: Reading, root: Path) -> Attribute:
+    """Whether each pair shows one person; called what `names` calls it."""
+    renamed = dict(zip(words, reading.renamed(SAME, words), strict=True))
+    if mistyped := sorted({str(word) for word in reading.names.get(SAME, {})} - set(words)):
+        raise UnknownName(f"value of {SAME!r} in names", mistyped[0], set(words))
+    codes = {word: _code(word, renamed[word]) for word in renamed}
+    unclear = next((word for word, code in codes.items() if code == UNKNOWN), None)
+    if unclear is not None:
+        raise DataError(
+            f"{root / TABLE}: {SAME} is {unclear!r}; expected one of {', '.join((*YES, *NO))}, or names: {{{SAME}: {{{unclear}: same}}}}"
+        )
+    own = {codes[word]: name for word, name in renamed.items() if name != word and name.lower() not in (*YES, *NO)}
+    values = tuple(own.get(code, usual) for code, usual in enumerate(NAMES))
+    return Attribute(values, np.array([codes[word] for word in words], dtype=np.intp))
+
+
+def _code(word: str, renamed: str) -> int:
+    """By the word itself, else by what it is renamed to."""
+    return next((code for each in (word.lower(), renamed.lower()) for code, known in enumerate((NO, YES)) if each in known), UNKNOWN)
