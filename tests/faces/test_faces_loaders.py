@@ -66,6 +66,15 @@ def test_celeba_layout(tmp_path):
     album = celeba.read(tmp_path, Reading("Young", 16))
     assert album.pictures.shape == (4, 16, 16, 3)
     assert [album.attribute("Male").values[code] for code in album.attribute("Male").codes] == ["yes", "no", "yes", "no"]
+    for place in ("img_align_celeba/img_align_celeba", "Img/img_align_celeba", "Img/img_align_celeba_png"):
+        root = tmp_path / place.replace("/", "-")
+        save(root, [f"{place}/{i:06d}.png" for i in range(1, 5)])
+        table = root / ("Anno" if place.startswith("Img") else "") / "list_attr_celeba.txt"
+        table.parent.mkdir(exist_ok=True)
+        kind = ".jpg" if place.endswith("_png") else ".png"
+        table.write_text("\n".join(["4", "Male Young", *rows]).replace(".png", kind))
+        assert celeba.fits(root)
+        assert celeba.read(root, Reading("Young", 16)).label.codes.tolist() == album.label.codes.tolist()
     (tmp_path / "list_attr_celeba.txt").write_text("1\nMale Young\n000001.png 1")
     with pytest.raises(DataError, match=r"list_attr_celeba\.txt:3"):
         celeba.read(tmp_path, Reading("Young"))
