@@ -185,6 +185,13 @@ def _embedded(name: str, coding: str) -> Dataset:
     return datasets.load(name, coding)  # type: ignore[arg-type]
 
 
+def usual_model(dataset: str) -> str:
+    """The model of a project file that names one; else a family that is trained on the table."""
+    path = Path(dataset)
+    is_project = path.suffix in (".yaml", ".yml") and path.is_file()
+    return PROJECT_MODEL if is_project and read_project(path).model is not None else "mlp"
+
+
 def check_model(name: str, data: Dataset) -> None:
     """Raise unless the name is a family that can be trained on the data, or looks like a file or URL."""
     from evenhand.models import zoo

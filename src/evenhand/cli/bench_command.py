@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import product
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -14,7 +13,7 @@ from evenhand.campaign.conduct import RUNS, Settings
 from evenhand.campaign.contest import DONE, INTERRUPTED
 from evenhand.campaign.executors import executor_for
 from evenhand.campaign.executors.serial import Serial
-from evenhand.campaign.sources import Named, open_dataset, open_model
+from evenhand.campaign.sources import Named, open_dataset, open_model, usual_model
 from evenhand.campaign.standings import Standings
 from evenhand.cli import output
 from evenhand.cli.completion import method_names
@@ -45,7 +44,9 @@ def bench_command(
     protected: list[str] = typer.Option(
         [], help="Protected columns, separated by commas; repeat for several sets; `adult:sex` for one data set only. Default: its own."
     ),
-    model: list[str] = typer.Option(["mlp"], help="mlp, forest, boosting, svm, or a model file or URL; repeat for several."),
+    model: list[str] = typer.Option(
+        [], help="mlp, forest, boosting, svm, or a model file or URL; repeat for several.  Default: the project file's own, else mlp."
+    ),
     label: str = typer.Option(None, help="The label column of a table file."),
     coding: str = typer.Option("readable", help="readable, or papers: the integer coding of the published methods."),
     candidates: int = CANDIDATES,
@@ -77,8 +78,11 @@ def bench_command(
     budget = (
         output.as_budget(candidates, model_rows, seconds) if cpu_seconds is None else Budget(candidates, model_rows, seconds, cpu_seconds)
     )
-    pairs = product(chosen_tables(dataset, protected), dict.fromkeys(model))
-    sources = [Named(table, columns, name, label, coding, trusted) for (table, columns), name in pairs]
+    sources = [
+        Named(table, columns, name, label, coding, trusted)
+        for table, columns in chosen_tables(dataset, protected)
+        for name in dict.fromkeys(model or [usual_model(table)])
+    ]
     methods, seeds = chosen_methods(method), tuple(dict.fromkeys(seed))
     few = workers == 1 and not cluster and len(methods) * len(sources) * len(seeds) <= FEW_RUNS
     executor = executor_for(None if cluster else workers, cluster) or Serial()
