@@ -174,6 +174,12 @@ def test_pictures_without_a_ready_twin_are_left_out(tmp_path: Path) -> None:
         ({"editor": lambda pictures, values: pictures / 255.0}, WrongAnswer, "0 to 255"),
         ({"editor": lambda pictures, values: 1 / 0}, ModelFailed, "ZeroDivisionError"),
         ({"editor": "none", "jury": {"height": read_tone}}, UnknownName, "height"),
+        (
+            {"editor": "none", "jury": {"tone": lambda pictures: 1 / 0}},
+            ModelFailed,
+            "jury: the reader of 'tone' cannot be asked: .*ZeroDiv",
+        ),
+        ({"editor": "none", "jury": {"tone": lambda pictures: np.zeros((len(pictures), 5))}}, WrongAnswer, "jury: the reader of 'tone'"),
         ({"editor": "none", "jury": "not a reader"}, InvalidArgument, "module:object"),
         ({"editor": "rerender", "pairs": "twins"}, InvalidArgument, "keep one"),
     ],

@@ -14,7 +14,7 @@ import numpy as np
 from evenhand.arrays import Labels, Scores
 from evenhand.contract import Pictures
 from evenhand.domain.tabular import Label, TabularDomain
-from evenhand.errors import InvalidArgument
+from evenhand.errors import InvalidArgument, ModelError
 from evenhand.media.parts.loose_pictures import LoosePictures
 from evenhand.models.shown import ShownModel
 from evenhand.models.wrap import wrap
@@ -61,7 +61,10 @@ def jury_reader(
     """The user's reader of an attribute with these values; some pictures whose value is known tell how its answers are read."""
     some = np.flatnonzero(codes >= 0)[:FIRST]
     data = ReadPictures(LoosePictures(pictures[some], Label(attribute, tuple(values))), codes[some])
-    wrapped = wrap(given, data, trusted=trusted)
+    try:
+        wrapped = wrap(given, data, trusted=trusted)
+    except ModelError as fault:  # told of "the model", which is another one here
+        raise type(fault)(f"jury: the reader of {attribute!r} cannot be asked: {fault}") from fault
     if not isinstance(wrapped, ShownModel):
         raise InvalidArgument(f"jury: the reader of {attribute!r} is a {type(wrapped).__name__}, which takes no pictures")
     strange = [name for name in values if name not in wrapped.classes]
