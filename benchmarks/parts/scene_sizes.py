@@ -11,7 +11,7 @@ import numpy as np
 from evenhand.datasets.scene_data import drawn_streets
 from evenhand.errors import require
 from evenhand.media.operators.parts.mutated import Mutation
-from evenhand.media.scene import Scene
+from evenhand.media.scene import PixelBox, Scene
 from evenhand.media.scenes import ChangePlan, Scenes
 
 TIMES = 3
@@ -27,7 +27,7 @@ def enlarged(scene: Scene, times: int = TIMES) -> Scene:
         return cv2.resize(layer, None, fx=times, fy=times, interpolation=how)
 
     instances = tuple(
-        replace(one, box=tuple(times * side for side in one.box), stencil=np.kron(one.stencil, np.ones((times, times), bool)))
+        replace(one, box=PixelBox(*(times * side for side in one.box)), stencil=np.kron(one.stencil, np.ones((times, times), bool)))
         for one in scene.instances
     )
     regions = None if scene.regions is None else larger(scene.regions, cv2.INTER_NEAREST)

@@ -86,6 +86,13 @@ def ssd():
     return {"bboxes": boxes, "labels": labels, "scores": scores}
 
 
+def ssd_scores():
+    boxes, scores = np.zeros((1, 50, 4), np.float32), np.zeros((1, 50, 81), np.float32)
+    scores[0, :, 0] = 0.95  # the background, which is no class
+    boxes[0, 2], scores[0, 2, 0], scores[0, 2, CAR_80 + 1] = np.array(STRETCHED) / SIDE, 0.1, 0.8
+    return {"boxes": boxes, "scores": scores}
+
+
 def tensorflow():
     boxes, classes, scores = np.zeros((1, 20, 4), np.float32), np.ones((1, 20), np.float32), np.zeros((1, 20), np.float32)
     left, top, right, bottom = np.array(STRETCHED) / SIDE
@@ -132,6 +139,7 @@ NETS = {
     "torchvision": (torchvision, {"source": ("FLOAT", [3, SIDE, SIDE])}),
     "ssd": (ssd, {}),
     "ssd with another input": (ssd, {"more": ("orig_target_sizes",)}),
+    "ssd, scores of all classes and the background": (ssd_scores, {}),
     "tensorflow": (tensorflow, {"source": BYTES}),
     "efficientdet": (efficientdet, {"source": BYTES}),
     "yolov8, instances": (yolov8_instances, {}),

@@ -103,6 +103,7 @@ def test_a_study_of_own_scenes_counts_what_they_show(streets):
     medium = Scenes(streets[:6], ChangePlan(insert=("person",), change=("person",), operators=("fog", "mirror"), controls=True))
     made = scene_slides(medium, 0)
     assert {one.operator for one in made} == {REAL, "fog", "mirror"}
+    assert Counter(one.operator for one in scene_slides(medium, 0, pairs=2))["fog"] == 2
     assert CountQuestion.about(medium).noun == "vehicles"
     people = [replace(scene, truth=Counter(person=2)) for scene in streets[:6]]
     assert CountQuestion.about(Scenes(people)).classes == ("person",)

@@ -28,6 +28,9 @@ def study(
     errors: bool = typer.Option(False, "--errors", help="Ask each project's recogniser which pictures make it err, and tell these apart."),
     trusted: Trusted = False,
     count: int = typer.Option(36, min=1, help="How many streets are drawn for it."),
+    pairs: int = typer.Option(
+        10, min=1, help="How many changed pictures of each operator and data set everybody marks, beside their originals."
+    ),
     seed: int = typer.Option(0, min=0, help="Seed of the choice of pictures."),
     port: int = typer.Option(8765, min=0, help="Port on this computer; 0 for any free one."),
 ) -> None:
@@ -37,13 +40,13 @@ def study(
     if errors and not project:
         raise InvalidArgument("--errors needs a project, whose recogniser is asked; add --project evenhand.yaml")
     if not project:
-        deck, question = street_slides(count, seed), CountQuestion()
+        deck, question = street_slides(count, seed, pairs), CountQuestion()
     else:
         loaded = [load_all(file, ModelFlags(trusted=trusted)) if errors else None for file in project]
         media = [project_scenes(file) if one is None else scenes_of(one.data, file) for file, one in zip(project, loaded, strict=True)]
         models = [None if one is None else one.model for one in loaded]
         question = CountQuestion.about(*media)
-        decks = [scene_slides(medium, seed, question.classes, model) for medium, model in zip(media, models, strict=True)]
+        decks = [scene_slides(medium, seed, question.classes, model, pairs) for medium, model in zip(media, models, strict=True)]
         deck = joined(dict(zip(_names(project), decks, strict=True)), seed)
     server = serve(deck, folder, port, question)
     out.print(f"{len(deck)} pictures; the study is at {server.address} (stop with Ctrl-C)", highlight=False, soft_wrap=True)

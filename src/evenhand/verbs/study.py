@@ -111,15 +111,18 @@ def slides(
     return _shuffled(made, rng)
 
 
-def street_slides(count: int, seed: int) -> list[Slide]:
-    """Ten changes of drawn streets by each operator and their originals, as many as can be made."""
+def street_slides(count: int, seed: int, pairs: int = PAIRS_PER_OPERATOR) -> list[Slide]:
+    """Some changes of drawn streets by each operator and their originals, as many as can be made."""
     plan = ChangePlan(("person", "car", "dog"), ("person", "car"), ("paper",), controls=False)
-    return scene_slides(Scenes(drawn_streets(count, seed), plan, seed=seed), seed)
+    return scene_slides(Scenes(drawn_streets(count, seed), plan, seed=seed), seed, pairs=pairs)
 
 
-def scene_slides(medium: Scenes, seed: int, counted: Sequence[str] = VEHICLES, model: Model | None = None) -> list[Slide]:
-    """Ten changes of these scenes by each operator of their plan and the originals, as many as can be made; null changes are left out.
+def scene_slides(
+    medium: Scenes, seed: int, counted: Sequence[str] = VEHICLES, model: Model | None = None, pairs: int = PAIRS_PER_OPERATOR
+) -> list[Slide]:
+    """Some changes of these scenes by each operator of their plan and the originals; null changes are left out.
 
+    pairs: changes by each operator, as many as can be made.
     With a recogniser it is noted on which changed pictures it loses or invents an object.
     """
     rng = np.random.default_rng(seed)
@@ -127,7 +130,7 @@ def scene_slides(medium: Scenes, seed: int, counted: Sequence[str] = VEHICLES, m
     chosen: dict[tuple[int, int], Mutation] = {}
     for operator in sorted({medium.changes[change].operator for _, change in places}):
         mine = [entry for entry in places if medium.changes[entry[1]].operator == operator]
-        chosen |= _first_made(medium, [mine[k] for k in rng.permutation(len(mine))])
+        chosen |= _first_made(medium, [mine[k] for k in rng.permutation(len(mine))], pairs)
     if not chosen:
         raise InvalidArgument("no picture of these scenes could be changed believably, so there is nothing to judge; give other scenes")
     erring = _erring(medium, model, list(chosen)) if model is not None else ()
@@ -147,13 +150,13 @@ def joined(decks: Mapping[str, Sequence[Slide]], seed: int) -> list[Slide]:
     return _shuffled(every, np.random.default_rng(seed))
 
 
-def _first_made(medium: Scenes, places: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Mutation]:
+def _first_made(medium: Scenes, places: Sequence[tuple[int, int]], most: int) -> dict[tuple[int, int], Mutation]:
     """The first changes that can be made; the others are not even tried."""
     found: dict[tuple[int, int], Mutation] = {}
     for place, change in places:
         made = medium.made(place, change)
         found |= {(place, change): made} if isinstance(made, Mutation) else {}
-        if len(found) == PAIRS_PER_OPERATOR:
+        if len(found) == most:
             break
     return found
 

@@ -33,7 +33,7 @@ from evenhand.measures.counted_changes import (
 from evenhand.measures.harmed_pictures import HarmedPicture, WorstPicture, scenes_to_learn_from, worst_pictures
 from evenhand.measures.object_shifts import shift_sentences
 from evenhand.measures.object_trials import ObjectTrials, trials_of_answers
-from evenhand.measures.object_verdicts import ALONE, LOST, NEVER, NOT_SHOWN, TOO_FEW, WORSE, ClassAnswer, ObjectVerdicts, object_verdicts
+from evenhand.measures.object_verdicts import NEVER, NOT_SHOWN, TOO_FEW, WORSE, ClassAnswer, ObjectVerdicts, object_verdicts
 from evenhand.measures.shared_vocabulary import SharedVocabulary, told_names
 from evenhand.media.object_facts import ScenePicture
 from evenhand.media.scenes import ChangeFacts, Scenes
@@ -301,12 +301,11 @@ def _is_told(one: ClassAnswer) -> bool:
 
 
 def class_claims(found: ObjectVerdicts) -> list[Claim]:
-    """One for each class: worse in one question breaks it, with power in both it holds, else it is open."""
+    """One for each class: worse in one question breaks it, with power in every question that is asked it holds, else it is open."""
     claims = []
     for label in sorted({one.label for one in found.answers}):
         mine = found.of(label)
-        weighed = [one for one in mine if one.outcome not in (ALONE, TOO_FEW) or one.question == LOST]
-        settled = bool(weighed) and all(one.outcome == NOT_SHOWN and one.power >= found.rules.power for one in weighed)
+        settled = all(one.outcome == NOT_SHOWN and one.power >= found.rules.power for one in mine)
         message = "; ".join(one.sentence for one in mine)
         claims.append(Claim(f"class {label}", message if mine[0].outcome == WORSE else "", "" if settled else message, message))
     return claims

@@ -262,23 +262,25 @@ def _reference_sentence(found: Sequence[Campaigned], told: Mapping[str, int]) ->
 
 
 def _sentences(each: Campaigned, overlap: Mapping[str, Any], beside: Sequence[Mapping[str, Any]], kept: Mapping[str, Any]) -> Iterator[str]:
+    missed = len(overlap["only_changed"])
+    alone = f", and would miss {missed} of {overlap['changed_pictures']}" if overlap["changed_pictures"] else ""
     yield (
-        f"{each.name}: above the mean error lie {overlap['ground_truth']} classes by ground truth and {overlap['own_answers']} by its own "
-        f"answers, {overlap['both_oracles']} by both; the unchanged pictures alone show {overlap['originals']}, and would miss "
-        f"{len(overlap['only_changed'])} of {overlap['changed_pictures']}."
+        f"{each.name}: classes above the mean error are {overlap['ground_truth']} by ground truth, {overlap['own_answers']} by its own "
+        f"answers and {overlap['both_oracles']} by both; the unchanged pictures alone show {overlap['originals']}{alone}."
     )
     first, second = (next(row for row in beside if row["oracle"] == EXCLUSION and row["style"] == style) for style in (OUT, IN))
     ratio = first["out_over_in"]
-    told = f", {ratio['estimate']:.2f} ({_bounds(ratio)}) times as often" if ratio else ""
-    yield (
-        f"{each.name}: {first['error_inducing']} of {first['inputs']} insertions out of the distribution lose an object of a class that "
-        f"lies above the mean, {second['error_inducing']} of {second['inputs']} inside it{told}."
-    )
+    is_told = ratio and np.isfinite(ratio["estimate"])
+    told = f", {ratio['estimate']:.2f} ({_bounds(ratio)}) times as often" if is_told else "; too few errors to compare the two"
+    if first["inputs"] and second["inputs"]:
+        lost = f"{first['error_inducing']} of {first['inputs']} insertions out of the distribution lose an object of a class above the mean"
+        yield f"{each.name}: {lost}, {second['error_inducing']} of {second['inputs']} inside it{told}."
+    else:
+        made = f"{first['inputs']} insertions could be made out of the distribution and {second['inputs']} inside it"
+        yield f"{each.name}: {made}, too few to compare the two; more pictures, or objects of an outside folder (`donors`), allow more."
     if kept["pictures"] and kept["relative_accuracy"] is not None and kept["is_annotated"]:
-        yield (
-            f"{each.name}: on {kept['pictures']} error-inducing pictures untouched classes keep {kept['relative_accuracy']:.0%} of the "
-            "accuracy that they have on the originals."
-        )
+        many = f"{kept['pictures']} error-inducing picture{'s' * (kept['pictures'] != 1)}"
+        yield f"{each.name}: on {many} untouched classes keep {kept['relative_accuracy']:.0%} of their accuracy on the originals."
 
 
 def _bounds(ratio: Mapping[str, float]) -> str:

@@ -157,18 +157,29 @@ class OnnxDetector:
             raise InvalidArgument(f"path={str(self.path)!r} is not a file")
         if not self.names:
             object.__setattr__(self, "names", self._session.names or self._coco())
-            object.__setattr__(self, "first_label", self.first_label or self._layout.first_label)
+            first = int(self._has_background) if self._kinds else self._layout.first_label
+            object.__setattr__(self, "first_label", self.first_label or first)
 
     def _coco(self) -> tuple[str, ...]:
         """COCO's names in the numbering that the layout has, or that the number of its classes shows; of other classes, an error."""
-        kinds = self._read_grey.kinds if self.style == "auto" else 0
-        if kinds not in (0, len(COCO_80), len(COCO_91) - 1, len(COCO_91)):
+        kinds = self._kinds
+        if kinds not in (0, len(COCO_80), len(COCO_91) - 1, len(COCO_91)) and not self._has_background:
             raise InvalidArgument(
                 f"{Path(self.path).name} has {kinds} classes and does not name them, so that they are not COCO's; "
                 "say `objects: {names: [...]}` in the order of their numbers"
             )
         is_91 = LAYOUTS[self.style].is_91 if self.style != "auto" else self._layout.is_91
-        return COCO_80 if kinds == len(COCO_80) or not (is_91 or kinds) else COCO_91
+        return COCO_80 if kinds == len(COCO_80) or self._has_background or not (is_91 or kinds) else COCO_91
+
+    @cached_property
+    def _kinds(self) -> int:
+        """How many classes it has scores for; 0 where it does not tell, or where the layout was said."""
+        return self._read_grey.kinds if self.style == "auto" else 0
+
+    @property
+    def _has_background(self) -> bool:
+        """Whether the scores are of COCO's 80 classes behind a background, as SSD is trained; a grid has none."""
+        return self._kinds == len(COCO_80) + 1 and not self._session.names and self._layout in (LAYOUTS["boxes"], LAYOUTS["ssd"])
 
     @property
     def name(self) -> str:
@@ -229,7 +240,7 @@ class OnnxDetector:
         return {source.name: batch.astype(NUMPY_TYPES.get(source.type, batch.dtype), copy=False), **asked}
 
     def _answer(self, raw: RawBoxes, view: PlacedPicture) -> Answer:
-        likely = raw.where(raw.scores > self.suppression.least)
+        likely = raw.where((raw.scores > self.suppression.least) & (raw.classes >= self.first_label))  # what is below means background
         return detections(view.back(likely.boxes), likely.scores, likely.classes - self.first_label, self.names, self.suppression)
 
 
