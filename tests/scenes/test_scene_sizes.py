@@ -13,5 +13,5 @@ from parts.scene_sizes import TIMES, enlarged
 def test_enlarged_streets_lend_enlarged_donors(streets):
     plan = ChangePlan(("person",), ("person",), ("insert",), controls=False)
     small, large = (Scenes(scenes, plan).bank for scenes in (streets[:3], [enlarged(scene) for scene in streets[:3]]))
-    tallest = [max(one.instance.height for one in bank.of("person")) for bank in (small, large)]
+    tallest = [max(one.height for one in bank.of("person")) for bank in (small, large)]
     assert tallest[1] >= TIMES * tallest[0]
