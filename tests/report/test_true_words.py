@@ -150,6 +150,7 @@ def test_the_first_picture_of_a_measurement_shows_what_decides_where_no_outcome_
     assert picture is not None
     shown = str(picture.picture)
     assert shown.index("Gap between groups, accuracy of the label, by skin") < shown.index("told beside, decides nothing")
+    assert "any gap that is shown counts" in shown
 
 
 def test_a_search_among_learned_twins_is_followed_by_a_measurement() -> None:

@@ -390,6 +390,8 @@ def _leaning(each: Mapping[str, Any]) -> ToleranceRow | None:
 
 
 MOST_GROUP_STRIPS = 3
+ANY_GAP = "any gap that is shown counts"
+"""What is said of groups where the project sets no largest gap."""
 
 
 def _hurt_rows(record: Record) -> list[ToleranceRow]:
@@ -419,7 +421,7 @@ def _group_rows(record: Record) -> list[ToleranceRow]:
     tolerated = float(limit) if isinstance(limit, (int, float)) else 0.0
     return [
         ToleranceRow(f"{_gap_name(each)} by {words.text(each.get('attribute'), 60)}", _caption(each), each["low"], each["high"],
-                     each.get("estimate"), tolerated)
+                     each.get("estimate"), tolerated, "" if tolerated else ANY_GAP)
         for each in figures[:MOST_GROUP_STRIPS]
     ]  # fmt: skip
 

@@ -214,6 +214,8 @@ def _verdict(line: Mapping[str, Any], facts: Mapping[str, Any]) -> TableRow:
 
 
 def _fact(value: object) -> str:
+    if value in ([], {}, (), ""):
+        return "nothing"
     return f"{value:.4g}" if isinstance(value, float) else words.text(value, 60)
 
 
