@@ -175,6 +175,12 @@ def test_a_regression_that_adds_years_to_dark_pictures_is_not_taken_for_one_that
     assert looked.doubt == looked.reserve == ""
 
 
+def test_the_doctor_of_a_classifier_that_is_wired_rightly_warns_of_nothing() -> None:
+    found = eh.doctor(eh.wrap(classify, DATA, classes=["no", "yes"]), DATA)
+    assert found.outcome == "pass", found.summary()
+    assert "columns" not in found.summary()
+
+
 def test_without_twins_nothing_is_said_about_changing_somebody() -> None:
     told = {each.name: each.sentence for each in _looked(classify).checks}
     assert "no twin" in told["protected"]

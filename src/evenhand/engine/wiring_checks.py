@@ -347,6 +347,10 @@ def _determines(places: Labels, labels: Labels) -> bool:
 def _favourable(patient: Patient) -> Iterator[Check]:
     if not patient.has_labels:
         return
+    if not patient.favourable.any() and patient.domain.numbers_things:
+        told = "no outcome is declared favourable: whether answers are right is compared among people of one true label."
+        yield Check("favourable", "ok", told)
+        return
     if not patient.favourable.any():
         yield Check("favourable", "warn", "no favourable label is declared: pairs can be found, but not who is disadvantaged.")
         return

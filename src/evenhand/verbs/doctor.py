@@ -196,7 +196,7 @@ def _examined(model: Model, domain: TabularDomain, given: RowsAtHand) -> Examina
         patient = looked.patient
         said = "one finite score per class" if patient.scores.shape[1] > 1 else "one finite amount each"
         checks = [Check("answers", "ok", f"it answered {len(patient.rows):,} rows with {said}."), *looked.checks]
-        if not patient.is_counting:  # a scene's columns say which change is made to which picture
+        if not patient.domain.numbers_things:  # such columns say which picture is shown, and which change or twin of it
             checks.append(unused_columns(patient, rows_for_columns(model)))
         latency, speed = _latency(patient), _speed(patient, bool(getattr(model, "is_costly", False)))
     except ModelError as fault:
