@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -224,3 +225,23 @@ def test_a_classifier_that_answers_with_no_numbers_is_told_so():
     data = eh.open(synthetic_faces(60, np.random.default_rng(2), 16), protected=["tone"])
     with pytest.raises(WrongAnswer, match="scores must be finite"):
         eh.wrap(lambda pictures: np.full((len(pictures), 3), np.nan), data)
+
+
+def test_a_regression_may_be_a_torch_module_or_an_onnx_file(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("onnx")
+    net = torch.nn.Sequential(torch.nn.AvgPool2d(8), torch.nn.Flatten(), torch.nn.Linear(3, 1))
+    with torch.no_grad():
+        net[2].weight[:], net[2].bias[:] = torch.tensor([[60.0, 0.0, 0.0]]), torch.tensor([5.0])
+    names = {"input_names": ["pictures"], "output_names": ["years"], "dynamic_axes": {"pictures": {0: "n"}, "years": {0: "n"}}}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(net, (torch.zeros(1, 3, 8, 8),), str(tmp_path / "age.onnx"), dynamo=False, **names)
+    ages = _attribute(tuple(str(year) for year in range(18, 80)), RNG.integers(0, 62, COUNT))
+    data = _open(Album("ages", _pictures(RNG.integers(18, 80, COUNT)), {"group": _attribute(("one", "other"), GROUP)}, ages), unit="years")
+    said = 5.0 + 60.0 / 255.0 * data.medium.show(data.rows).mean(axis=(1, 2))[:, 0]
+    for given in (net, tmp_path / "age.onnx"):
+        assert np.abs(eh.wrap(given, data).scores(data.rows)[:, 0] - said).max() < 1e-3
+    twice = torch.nn.Sequential(torch.nn.AvgPool2d(8), torch.nn.Flatten(), torch.nn.Linear(3, 9))
+    with pytest.raises(WrongAnswer, match="expected one number for each"):
+        eh.wrap(twice, data).scores(data.rows)

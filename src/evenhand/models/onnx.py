@@ -203,6 +203,10 @@ def _declared_classes(content: bytes) -> list[Any] | None:
     return None
 
 
+USUAL_PICTURES = 256
+"""Pictures that a file is asked about at once."""
+
+
 @dataclass(frozen=True)
 class OnnxClassifier(FunctionClassifier):
     """A classifier of pictures from a file."""
@@ -223,14 +227,28 @@ def onnx_classifier(
     the file takes bytes).  A file that takes only so many pictures at once is asked in portions of that size.
     """
     session = open_onnx(file)
-    entry, usual = session.inputs[0], 256
+    return OnnxClassifier(_asked_about_pictures(session, prepare), tuple(classes), USUAL_PICTURES, digest=session.digest)
+
+
+def onnx_picture_amounts(
+    file: Path | str, prepare: Callable[[Pictures], NDArray[np.float32]] | None = None
+) -> Callable[[Pictures], NDArray[Any]]:
+    """An ONNX file as a regression of pictures; they are prepared as for a classifier."""
+    return _asked_about_pictures(open_onnx(file), prepare)
+
+
+def _asked_about_pictures(
+    session: OnnxSession, prepare: Callable[[Pictures], NDArray[np.float32]] | None
+) -> Callable[[Pictures], NDArray[Any]]:
+    """From pictures to what the file says of them."""
+    entry = session.inputs[0]
     prepared = prepare or preparation_of(entry.shape, entry.type)
     kind, output = NUMPY_TYPES.get(entry.type, np.float32), _score_output(session)
 
     def ask(pictures: Pictures) -> NDArray[Any]:
         return np.asarray(session.run({entry.name: prepared(pictures).astype(kind, copy=False)}, [output])[0])
 
-    return OnnxClassifier(lambda pictures: session.portions(pictures, ask, usual), tuple(classes), usual, digest=session.digest)
+    return lambda pictures: session.portions(pictures, ask, USUAL_PICTURES)
 
 
 def _score_output(session: OnnxSession) -> str:

@@ -46,7 +46,8 @@ class ShownAmounts:
         answer = np.asarray(guarded(lambda: self.function(shown), "the regression"))
         if answer.size != len(rows) or answer.dtype.kind not in "fiub":
             raise WrongAnswer(
-                f"the regression answered {len(rows)} pictures with {answer.dtype} of shape {answer.shape}; expected one number for each"
+                f"the regression answered {len(rows)} pictures with {answer.dtype} of shape {answer.shape}; expected one number for each.  "
+                "Of several, as of one score for every year, wrap a function that makes one number"
             )
         return answer.reshape(len(rows), 1).astype(np.float64)
 

@@ -13,13 +13,14 @@ from evenhand.arrays import Labels, Rows, Scores
 from evenhand.contract import SCORES, Model, Pairs, Slope
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import EvenhandError, InvalidArgument, ModelFailed, UnsteadyModel, WrongAnswer, require
+from evenhand.media.picture_batches import PICTURES_AT_ONCE
 from evenhand.models.answer_shapes import Reader, declared_or_own
 from evenhand.models.differences import Steps, in_batches, neighbour_gradient
 from evenhand.models.fitting_again import check_labels, seed_of
 from evenhand.models.inputs import first_line, probe_rows
 from evenhand.models.readings import confirm
 from evenhand.models.torch_adapter import TorchAdapter, TorchSettings, at_least_float32, constant_slope
-from evenhand.models.torch_inputs import CodesFront, flat, make_front
+from evenhand.models.torch_inputs import CodesFront, Front, PictureFront, flat, make_front
 from evenhand.models.torch_training import train
 from evenhand.models.torch_trials import PROBED, check_steady, scale_of, trial_answer
 from evenhand.models.trial_rows import TrialRows
@@ -165,9 +166,9 @@ def _scores(output: Any, reader: Reader, rows: int) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class TorchAmounts(TorchAdapter):
-    """A module that says one number, or several, for each row of codes."""
+    """A module that says one number, or several, for each row of codes, or for each picture."""
 
-    front: CodesFront
+    front: Front
 
     def _answer(self, output: Any, asked: int) -> Any:
         import torch
@@ -177,7 +178,7 @@ class TorchAmounts(TorchAdapter):
             raise WrongAnswer(f"the module answered {asked} rows with {shape}; expected a tensor with one amount for each row")
         return output.reshape(asked, -1)
 
-    def __call__(self, rows: Rows) -> NDArray[np.floating[Any]]:
+    def __call__(self, rows: NDArray[Any]) -> NDArray[np.floating[Any]]:
         """The module's own numbers, (n, outputs)."""
         return self._values(rows, (SCORES,))[SCORES]
 
@@ -186,10 +187,20 @@ def torch_amounts(module: Any, domain: TabularDomain, settings: TorchSettings | 
     """A torch module as a regression, once it answers a few rows alike alone and in company, and alike twice."""
     require("torch", "torch")
     settings = settings or TorchSettings()
-    asked = TorchAmounts(module, make_front(module, domain, settings), settings=settings)
-    rows = probe_rows(domain, PROBED)
-    first, again = _amounts(asked, rows), _amounts(asked, rows)
-    alone = np.concatenate([_amounts(asked, rows[at : at + 1]) for at in range(8)])
+    return _steady(TorchAmounts(module, make_front(module, domain, settings), settings=settings), probe_rows(domain, PROBED))
+
+
+def torch_picture_amounts(module: Any, front: PictureFront) -> TorchAmounts:
+    """The same for a regression of pictures."""
+    require("torch", "torch")
+    asked = TorchAmounts(module.to(front.device), front, settings=TorchSettings(batch_rows=PICTURES_AT_ONCE))
+    return _steady(asked, front.sample(PROBED))
+
+
+def _steady(asked: TorchAmounts, things: NDArray[Any]) -> TorchAmounts:
+    """The regression; raises where its answers change by themselves, or with the company."""
+    first, again = _amounts(asked, things), _amounts(asked, things)
+    alone = np.concatenate([_amounts(asked, things[at : at + 1]) for at in range(8)])
     scale = max(float(np.nanstd(first)), float(np.abs(first).mean()) * 1e-3, SMALLEST)
     if not np.allclose(first, again, rtol=0, atol=1e-4 * scale, equal_nan=True):
         raise UnsteadyModel("the module answers the same rows differently the second time; switch off dropout and sampling in its forward")
@@ -198,13 +209,12 @@ def torch_amounts(module: Any, domain: TabularDomain, settings: TorchSettings | 
     return asked
 
 
-def _amounts(asked: TorchAmounts, rows: Rows) -> NDArray[np.floating[Any]]:
+def _amounts(asked: TorchAmounts, rows: NDArray[Any]) -> NDArray[np.floating[Any]]:
     try:
         return asked(rows)
     except EvenhandError:
         raise
     except Exception as fault:  # a module may raise anything
         raise ModelFailed(
-            f"{type(asked.module).__name__} raised {type(fault).__name__} on {len(rows)} rows of codes: {first_line(fault)}.  "
-            "TorchSettings(inputs=...) says how codes become inputs"
+            f"{type(asked.module).__name__} raised {type(fault).__name__} on {len(rows)} rows: {first_line(fault)}.  {asked.front.advice}"
         ) from fault

@@ -1,4 +1,4 @@
-"""ONNX files: classifiers of rows or pictures, and detectors of objects in scenes."""
+"""ONNX files: classifiers and regressions of rows or pictures, and detectors of objects in scenes."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.contract import Model
-from evenhand.models.amount_models import wrap_amounts
+from evenhand.models.amount_models import answers_amounts, wrap_amounts
 from evenhand.models.model_wishes import ModelWishes
+from evenhand.models.shown_amounts import ShownAmounts
 
 
 def accepts(given: Any) -> bool:
@@ -18,7 +19,7 @@ def accepts(given: Any) -> bool:
 
 def adapt(given: Path, wishes: ModelWishes) -> Model:
     """Through the one session; with torch settings as a torch module, whose gradients and layers can be read."""
-    from evenhand.models.onnx import from_onnx, onnx_amounts, onnx_classifier
+    from evenhand.models.onnx import from_onnx, onnx_amounts, onnx_classifier, onnx_picture_amounts
     from evenhand.models.onnx_torch import torch_from_onnx
 
     if wishes.asked == "rows" and wishes.domain.label is not None and wishes.domain.label.is_amount:
@@ -32,6 +33,8 @@ def adapt(given: Path, wishes: ModelWishes) -> Model:
         return wishes.behind(_detector(given, wishes))
     if wishes.asked == "texts":
         raise wishes.refuse("an ONNX file", "wrap a function from texts to scores that tokenises and asks it")
+    if answers_amounts(given, wishes.domain):
+        return ShownAmounts.behind(wishes.medium, onnx_picture_amounts(given, wishes.prepare))
     return wishes.behind(wishes.settled(onnx_classifier(given, wishes.names, wishes.prepare)))
 
 

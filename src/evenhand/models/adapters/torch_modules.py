@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from evenhand.contract import Model
-from evenhand.models.amount_models import wrap_amounts
+from evenhand.models.amount_models import answers_amounts, wrap_amounts
 from evenhand.models.model_wishes import ModelWishes
 from evenhand.models.preparation import Preparation
+from evenhand.models.shown_amounts import ShownAmounts
 
 
 def is_torch(given: Any) -> bool:
@@ -34,7 +35,7 @@ def _settings(wishes: ModelWishes) -> Any:
 def adapt(given: Any, wishes: ModelWishes) -> Model:
     """With the front that the medium calls for."""
     from evenhand.models.recognisers.detectors import COCO_80
-    from evenhand.models.torch import from_module, torch_amounts
+    from evenhand.models.torch import from_module, torch_amounts, torch_picture_amounts
     from evenhand.models.torch_detector import torch_detector
     from evenhand.models.torch_inputs import PictureFront
     from evenhand.models.torch_pictures import picture_module
@@ -50,4 +51,6 @@ def adapt(given: Any, wishes: ModelWishes) -> Model:
         objects = wishes.objects
         return wishes.behind(torch_detector(given, objects.names or COCO_80, first_label=objects.first_label))
     front = PictureFront(wishes.prepare or Preparation(), sides=wishes.sides)  # values from 0 to 1 unless something else is said
+    if answers_amounts(given, wishes.domain):
+        return ShownAmounts.behind(wishes.medium, torch_picture_amounts(given, front))
     return wishes.behind(picture_module(given, wishes.names, front, _settings(wishes).outputs))
