@@ -90,3 +90,18 @@ def test_a_table_has_no_such_settings(tmp_path):
     done = evenhand("init", "people.csv", "--set", "kind=table", cwd=tmp_path, check=2)
     assert "set" in done.stderr or "parameter" in done.stderr
     assert not (tmp_path / "evenhand.yaml").exists()
+
+
+WRONG = [("kitti", "bdd100k"), ("bdd100k", "kitti"), ("mapillary", "kitti"), ("ade20k", "cityscapes-ids")]
+
+
+@pytest.mark.parametrize(("true", "said"), WRONG)
+def test_a_legend_that_was_said_wrongly_is_refused(folders, streets, tmp_path, true, said):
+    for kind in ("frames", "labels"):
+        (tmp_path / kind).mkdir()
+    for k in range(4):
+        write_picture(tmp_path / "frames" / f"{k}.png", streets[k].picture)
+        cv2.imwrite(str(tmp_path / "labels" / f"{k}.png"), coded(streets[k], LEGENDS[true]))
+    assert len(eh.open(tmp_path, settings={"legend": true, "classes": ["car"]}).medium.scenes) == 4
+    with pytest.raises(DataError, match=r"legend ends at|ground lies in the upper half"):
+        eh.open(tmp_path, settings={"legend": said})

@@ -28,6 +28,8 @@ from evenhand.models.recognisers.recogniser_by_name import named_recogniser
 from evenhand.values import tell_watcher
 
 FORMATS = ("streets", "coco", "panoptic", "cityscapes", "cityscapes-ids", "maps", "voc", "facet", "miap", "pictures")
+LOOKED_AT = 10_000
+"""So many characters tell whether a damaged file was meant to be annotations."""
 MOST_SCENES = 60
 """So many scenes are read unless another number is asked for: each is changed some twenty times."""
 DRAWN = "drawn"
@@ -202,8 +204,13 @@ def _from_file(path: Path, count: int) -> SceneSource | None:
     import json
 
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        text = path.read_text(encoding="utf-8")
+        content = json.loads(text)
+    except (OSError, RecursionError, UnicodeDecodeError):
+        return None
+    except ValueError as fault:
+        if '"file_name"' in text[:LOOKED_AT] and '"images"' in text[:LOOKED_AT]:
+            raise DataError(f"{path} looks like COCO annotations and is cut off or damaged: {fault}") from fault
         return None
     if not isinstance(content, dict) or not {"images", "annotations", "categories"} <= set(content):
         return None

@@ -82,19 +82,34 @@ class PersonVerdicts:
         return [one for one in self.answers if one.outcome == WORSE]
 
     def claims(self) -> tuple[Claim, ...]:
-        """One for each attribute: a value that is worse off breaks it; it holds where every value was tested with enough power."""
-        return tuple(self._claim(name) for name in sorted({one.attribute for one in self.answers}))
+        """One for each attribute: a value that is worse off breaks it; it holds where every value was tested with enough power.
+
+        Attributes that could be tested come first.
+        """
+        tested = {one.attribute for one in self.answers if one.outcome in (WORSE, NOT_SHOWN)}
+        names = sorted({one.attribute for one in self.answers}, key=lambda name: (name not in tested, name))
+        return tuple(self._claim(name) for name in names)
 
     def _claim(self, attribute: str) -> Claim:
         mine = [one for one in self.answers if one.attribute == attribute]
         worse = [one.sentence for one in mine if one.outcome == WORSE]
-        weak = [one.sentence for one in mine if one.outcome != WORSE and (one.outcome in (ALONE, TOO_FEW) or one.power < self.rules.power)]
-        holds = f"no {attribute} is missed more often; a factor of {self.rules.factor:g} would have been found with {self.rules.power:.0%}"
-        return Claim(f"people by {attribute}", "; ".join(worse), "; ".join(weak), holds)
+        factor = f"a factor of {self.rules.factor:g} would have been found with"
+        holds = f"no {attribute} is missed more often; {factor} {self.rules.power:.0%}"
+        return Claim(f"people by {attribute}", "; ".join(worse), self._open(attribute, mine, factor), holds)
+
+    def _open(self, attribute: str, mine: list[PersonAnswer], factor: str) -> str:
+        """Why nothing can be said of an attribute; empty where it can."""
+        weak = [one.value for one in mine if one.outcome == NOT_SHOWN and one.power < self.rules.power]
+        few = [one.value for one in mine if one.outcome == TOO_FEW]
+        alone = [one.sentence for one in mine if one.outcome == ALONE]
+        told = [f"for {', '.join(weak)} {factor} less than {self.rules.power:.0%}"] if weak else []
+        told += [f"{', '.join(few)}: too few people"] if few else []
+        begins = f"nobody is shown to be missed more often by {attribute}, but "
+        return "; ".join([begins + "; ".join(told)] * bool(told) + alone)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {"people": [{**asdict(one), "sentence": one.sentence} for one in self.answers], "rules": asdict(self.rules)}
+        return {"people": [asdict(one) for one in self.answers], "rules": asdict(self.rules)}
 
 
 @dataclass(frozen=True)

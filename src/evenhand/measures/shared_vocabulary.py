@@ -40,6 +40,11 @@ class SharedVocabulary:
 
     def check(self) -> None:
         """Refuse where there is nothing to compare."""
+        if self.shared and not self.only_data and len(self.shared) < LEAST_SHARED:
+            raise InvalidArgument(
+                f"the data shows objects of one class ({_listed(self.shared)}), so that no classes can be compared; where annotations tell "
+                "people apart, by skin tone or age, `evenhand measure` compares them"
+            )
         if len(self.shared) < LEAST_SHARED:
             raise InvalidArgument(
                 f"the recogniser and the data share {len(self.shared)} classes ({_listed(self.shared)}), "

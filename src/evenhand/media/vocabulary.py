@@ -132,7 +132,10 @@ class Labels:
         import yaml
 
         keys = ("synonyms", "also_shows", "relative_height", "made_of")
-        content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+        try:
+            content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+        except (OSError, ValueError, yaml.YAMLError) as fault:
+            raise DataError(f"{path} cannot be read as a YAML file of labels: {' '.join(str(fault).split())[:200]}") from fault
         if not isinstance(content, dict) or set(content) - set(keys):
             shown = sorted(content) if isinstance(content, dict) else content
             raise DataError(f"{path}: expected the keys {', '.join(keys)}; got {shown!r}")

@@ -7,19 +7,27 @@ from pathlib import Path
 
 import numpy as np
 
-from evenhand.datasets.scenes.legends import CAMVID, MapLegend, check_like_camvid
+from evenhand.datasets.scenes.legends import CAMVID, MapLegend, check_legend, check_like_camvid, check_upright
 from evenhand.datasets.scenes.map_layouts import ending_of
 from evenhand.datasets.scenes.picture_files import EVERY, SceneSample, pairs, read_map, read_picture, scene_name
 from evenhand.errors import DataError, require
 from evenhand.media.scene import Instance, PixelBox, Regions, Scene
 
+LOOKED_AT = 8
+"""So many maps are looked at before the first one is read, for whether their numbers can mean what the legend says."""
+
 
 def from_label_maps(frames: Path, maps: Path, legend: MapLegend | None = None, sample: SceneSample = EVERY) -> Iterator[Scene]:
     """Scenes from two folders with equal file stems (or a known layout's); without a legend the maps must look like CamVid's."""
-    for picture_path, map_path in sample.of(list(pairs(frames, maps, ending_of(maps)))):
+    drawn = sample.of(list(pairs(frames, maps, ending_of(maps))))
+    if legend is not None:
+        check_upright(str(maps), [read_map(path) for _, path in drawn[:LOOKED_AT]], legend)
+    for picture_path, map_path in drawn:
         codes = read_map(map_path)
         if legend is None:
             check_like_camvid(str(map_path), codes)
+        else:
+            check_legend(str(map_path), codes, legend)
         yield scene_from_map(scene_name(frames, picture_path), read_picture(picture_path), codes, legend or CAMVID)
 
 
