@@ -3,7 +3,9 @@
 import numpy as np
 
 from evenhand.media.operators.delete import delete
-from evenhand.media.operators.mirror import REVERSED, mirrored
+from evenhand.media.operators.mirror import CUT_BELOW, ITS_SHADOW, REVERSED, UNMARKED, mirrored
+from evenhand.media.operators.parts.cast_shadow import shadow_beside
+from evenhand.media.operators.parts.left_over import left_over
 from evenhand.media.operators.parts.mutated import Mutation, Skipped
 from evenhand.media.operators.parts.net_filling import DEEPEST, agreed_filling, depth_in_wall, is_beyond_net, suits_net
 from evenhand.media.operators.parts.removal import LEFT_BEHIND, NO_BACKGROUND, hole_for
@@ -118,3 +120,53 @@ def test_a_deep_hole_amid_detail_is_beyond_a_net():
     assert not is_beyond_net(street(), hole, 10.0)
     hole[:, 230:] = False
     assert not is_beyond_net(street(), hole, 20.0)
+
+
+def animal(legs, shape=SHAPE):
+    """A body on legs at these columns, facing to the right."""
+    mask = np.zeros(shape, bool)
+    mask[200:240, 100:180] = True
+    mask[180:205, 165:195] = True
+    for left in legs:
+        mask[240:270, left : left + 8] = True
+    return Instance.from_mask("sheep", mask)
+
+
+def lawn(one, **marks):
+    """It on plain ground that nobody marked, and dark patches."""
+    picture = np.full((*SHAPE, 3), 150, np.uint8)
+    picture[one.mask(SHAPE)] = 60
+    for rows, columns in marks.values():
+        picture[rows, columns] = 30
+    return Scene("lawn", picture, (one,))
+
+
+def test_of_what_is_mirrored_nothing_stays_behind():
+    whole, one_leg = animal((105, 165)), animal((105,))
+    assert isinstance(mirrored(lawn(whole), 0), Mutation)
+    assert mirrored(lawn(one_leg), 0).reason == CUT_BELOW
+    forgotten = lawn(whole, foot=(slice(258, 270), slice(173, 185)))
+    assert left_over(forgotten, whole) > 0.5 > left_over(lawn(whole), whole) == 0.0
+    assert mirrored(forgotten, 0).reason == UNMARKED
+
+
+def test_what_is_mirrored_keeps_a_shadow_that_begins_at_its_feet():
+    one = animal((105, 165))
+    beside = lawn(one)
+    beside.picture[262:274, 173:215] = 115  # darker, and no foot
+    assert shadow_beside(beside, one) > 0.018 > shadow_beside(lawn(one), one)
+    assert mirrored(beside, 0).reason == ITS_SHADOW
+
+
+def test_what_a_mirrored_object_leaves_bare_is_filled_alike_both_ways_or_not_at_all():
+    one = animal((105, 165))
+
+    def known(picture, where):
+        return np.where(where[..., None], 150, picture)
+
+    def made_up(picture, where):
+        shade = np.linspace(0, 240, SHAPE[1]).astype(np.uint8)[None, :, None]
+        return np.where(where[..., None], shade, picture)
+
+    assert isinstance(mirrored(lawn(one), 0, known), Mutation)
+    assert mirrored(lawn(one), 0, made_up).reason == NO_BACKGROUND

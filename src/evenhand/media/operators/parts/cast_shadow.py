@@ -47,6 +47,12 @@ def cast_shadow(scene: Scene, one: Instance) -> Stencil:
     return shadow
 
 
+def shadow_beside(scene: Scene, one: Instance) -> float:
+    """The part of an object's shadow that lies to one side of it, in shares of the object's pixels: the larger one of both sides."""
+    shadow = cast_shadow(scene, one) & ~one.mask(scene.shape)
+    return float(max(shadow[:, : one.box.left].sum(), shadow[:, one.box.right :].sum()) / max(1, one.area))
+
+
 @dataclass(frozen=True, eq=False)
 class Shade:
     """What is left of the light around an object's base, and where that lies: right and down from the object's box."""

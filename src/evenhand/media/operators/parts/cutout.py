@@ -80,10 +80,10 @@ def cut(scene: Scene, instance: Instance, erode: bool = True) -> Cutout:
     free = ~cv2.dilate(mask.astype(np.uint8), np.ones((3, 3), np.uint8)).astype(bool)
     cover = np.clip(cv2.GaussianBlur(solid.astype(np.float32), (0, 0), SOFT), 0, 1)
     light = ground_light(scene.picture, scene.occupied, (left, bottom, right))
-    return Cutout(instance.label, colour, _carried_on(cv2, colour, free), cover, light, f"{scene.name}:{tuple(box)}")
+    return Cutout(instance.label, colour, carried_on(cv2, colour, free), cover, light, f"{scene.name}:{tuple(box)}")
 
 
-def _carried_on(cv2: Any, colour: Floats, free: Stencil) -> Floats:
+def carried_on(cv2: Any, colour: Floats, free: Stencil) -> Floats:
     """The free pixels' colours, spread smoothly over the others: from near ones where there are any, else from far ones."""
     total, mass = np.zeros_like(colour), np.zeros(free.shape, np.float32)
     for reach, trust in ((1.5, 1.0), (4.0, 0.05), (16.0, 0.002)):
@@ -108,7 +108,7 @@ def spilled(scene: Scene, instance: Instance) -> float:
     edge = cv2.erode(mask, np.ones((3, 3), np.uint8)).astype(bool) & ~core
     if not core.any() or not free.any():
         return 0.0
-    outside, inside = _carried_on(cv2, colour, free), _carried_on(cv2, colour, core)
+    outside, inside = carried_on(cv2, colour, free), carried_on(cv2, colour, core)
     edge &= np.linalg.norm(outside - inside, axis=2) > TOLD_APART
     is_outside = np.linalg.norm(colour - outside, axis=2) < CLEARLY * np.linalg.norm(colour - inside, axis=2)
     return float(is_outside[edge].mean()) if edge.any() else 0.0
@@ -123,7 +123,7 @@ def told_apart(scene: Scene, instance: Instance) -> float:
     inner, outer = (change(mask, np.ones((3, 3), np.uint8)).astype(bool) for change in (cv2.erode, cv2.dilate))
     if not inner.any() or outer.all():
         return 1.0
-    differs = np.linalg.norm(_carried_on(cv2, colour, inner) - _carried_on(cv2, colour, ~outer), axis=2) > TOLD_APART
+    differs = np.linalg.norm(carried_on(cv2, colour, inner) - carried_on(cv2, colour, ~outer), axis=2) > TOLD_APART
     return float(differs[outer & ~inner].mean())
 
 

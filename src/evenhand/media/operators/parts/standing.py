@@ -15,6 +15,7 @@ WALKING = ("person", "dog", *GRAZING)
 DRIVING = ("car", "truck", "bus", "motorcycle", "bicycle", "cyclist", "rider")
 ON_THE_GROUND = (*DRIVING, *WALKING, "stop sign")
 SEEN_FEET, MOST_FEET = 0.06, 0.6  # of a person's height, and of its greatest width: what is wider there ends at a table or a skirting board
+LEGS = 0.15  # of an animal's height: all of its feet are seen within
 ROOM_TO_LOOK, LEAST_STRIP = 12, 20  # pixels around a strip of ground, so that its edges are not those of the cut; pixels that tell anything
 LIGHTS, FLOOR = 90, 5.0  # percentile of an object's lightness, and levels that are added to both sides of a ratio
 ROOM_BELOW, ROOM_ABOVE = 0.12, 0.02  # of the picture's height: how far from the rows of known feet others may stand
@@ -57,6 +58,12 @@ def has_feet(one: Instance) -> bool:
     """Whether a person's mask is narrow at its lower end; other things stand on whatever they have."""
     wide = one.stencil.sum(axis=1)
     return one.label != "person" or bool(wide[-max(1, round(SEEN_FEET * one.height)) :].mean() <= MOST_FEET * wide.max())
+
+
+def footing(one: Instance) -> float:
+    """How far apart the feet are of which it shows any, as a share of its width: one leg alone is seen beside what hides the others."""
+    columns = np.flatnonzero(one.stencil[-max(1, round(LEGS * one.height)) :].any(axis=0))
+    return float((columns[-1] - columns[0] + 1) / one.width)
 
 
 def ground_below(scene: Scene, one: Instance) -> NDArray[np.float64] | None:
