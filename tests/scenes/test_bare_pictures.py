@@ -21,7 +21,7 @@ from evenhand.media.operators.parts.cast_shadow import cast_shadow
 from evenhand.media.operators.parts.company import companions
 from evenhand.media.operators.parts.mutated import Mutation, Skipped
 from evenhand.media.operators.parts.net_filling import agreed_filling
-from evenhand.media.operators.parts.one_away import BESIDE_UNKNOWN, CUT_OFF, HELD, TOUCHED, UNSURE, Removal
+from evenhand.media.operators.parts.one_away import CUT_OFF, HELD, TOUCHED, UNSURE, Removal
 from evenhand.media.scene import MASKS, ROAD, SAID_BY, UNKNOWN, Instance, PixelBox, Scene, overlap
 from evenhand.media.scenes import ChangePlan, Scenes
 from evenhand.verbs.init import init
@@ -320,12 +320,3 @@ def test_a_kerb_and_a_dark_street_are_no_shadow_and_a_dark_patch_at_the_feet_is(
     assert not shadows[1][:, :136].any()
     assert not shadows[1][:, 174:].any()
     assert shadows[2][140:145, 132:183].all()
-
-
-def test_nobody_is_taken_away_beside_somebody_whose_outline_is_a_guess():
-    one, behind = stood("person", (60, 130), (100, 125)), stood("person", (110, 128), (126, 145))
-    guessed = replace(behind, is_rough=True)
-    facts = {SAID_BY: "a detector", MASKS: "segmenter"}
-    picture = np.full((240, 320, 3), 90, np.uint8)
-    reasons = [Removal(Scene("bare", picture, (one, other), facts=facts), (one,)).objection(by_net=True) for other in (behind, guessed)]
-    assert reasons[1] == BESIDE_UNKNOWN != reasons[0]

@@ -12,17 +12,7 @@ from evenhand.media.operators.parts.company import CARRIED, companions
 from evenhand.media.operators.parts.fill import USUAL_SIDE
 from evenhand.media.operators.parts.mutated import DELETE, Became, Inpainter, Mutation, Skipped, finished
 from evenhand.media.operators.parts.net_filling import MOST_REVEALED, agreed_filling, is_beyond_net, is_deep_in_wall
-from evenhand.media.operators.parts.removal import (
-    NO_BACKGROUND,
-    REVEALED,
-    borders_nearer,
-    borders_rough,
-    emptied,
-    hole_for,
-    revealed,
-    reveals,
-    structure,
-)
+from evenhand.media.operators.parts.removal import NO_BACKGROUND, REVEALED, borders_nearer, emptied, hole_for, revealed, reveals, structure
 from evenhand.media.operators.parts.seams import detail_ratio
 from evenhand.media.operators.parts.standing import has_feet
 from evenhand.media.scene import Instance, Picture, Scene, Stencil
@@ -42,7 +32,6 @@ SMEARED = "its filling would be a smear, or show something else"
 CUT_OFF = "the picture's edge or something without a name cuts it off"
 HELD = "somebody may hold or wear it"
 TOO_LARGE = "it covers too much of the picture, or too little"
-BESIDE_UNKNOWN = "what stands beside it has no known outline, and would be cut along a guess"
 UNSURE = "its outline is not known: the segmenter is not sure of its mask"
 
 
@@ -91,8 +80,6 @@ class Removal:
             return REVEALED
         if any(borders_nearer(scene, one, gone) for one in gone):
             return TOUCHED
-        if not scene.is_rough and any(borders_rough(scene, one, gone) for one in gone):
-            return BESIDE_UNKNOWN
         if by_net:
             return NO_BACKGROUND if is_beyond_net(scene, self.hole, self.structure) else None
         most = MOST_STRUCTURE if self.hole.mean() <= LARGE else MOST_AROUND_LARGE

@@ -19,7 +19,6 @@ REVEALED = "another object behind it would have to be completed"
 SMALL = 250  # pixels of a picture of the usual size; what a smaller object bites out of another one is not noticed
 MOST_REVEALED = 0.22  # of an object's outline
 MOST_TOUCHED = 0.1  # of an object's outline
-MOST_ROUGH = 0.04  # of an object's outline
 TRUST = 1.0  # of the marks: a learned inpainter is taken unless its seams are worse by more; it continues edges, which marks do not see
 
 
@@ -85,12 +84,6 @@ def revealed(scene: Scene, one: Instance, gone: Sequence[Instance]) -> float:
 def borders_nearer(scene: Scene, one: Instance, gone: Sequence[Instance]) -> bool:
     """Whether an object that stays lies before a part of this one's outline: a mask that nobody drew takes some of it along."""
     return _bordered(scene, one, [other for other in _staying(scene, gone) if other.nearer_than(one.foot, one.depth)]) > MOST_TOUCHED
-
-
-def borders_rough(scene: Scene, one: Instance, gone: Sequence[Instance]) -> bool:
-    """Whether an object that stays and has no known outline lies along a part of this one's: it would be cut along a guess."""
-    rough = [other for other in _staying(scene, gone) if other.is_rough]
-    return bool(rough) and _bordered(scene, one, rough) > MOST_ROUGH
 
 
 def _staying(scene: Scene, gone: Sequence[Instance]) -> list[Instance]:
