@@ -16,6 +16,7 @@ DARK, DARKEST = 0.88, 0.25  # of the ground's light
 LEAST_SHADE, MOST_SHADE = 0.01, 0.25  # of the object's pixels: less is no shadow, and more is a dark thing behind its legs
 AT_FEET, AT_WHEELS = 0.12, 0.35  # of an object's height above its foot: how far up ground is seen beside somebody, and below a vehicle
 THINNEST = 0.08  # of the object's width: what is thinner is a line on the road or the edge of a kerb
+RIM = 3  # pixels around an object that count as its shadow in any case
 
 
 def cast_shadow(scene: Scene, one: Instance) -> Stencil:
@@ -50,7 +51,7 @@ def cast_shadow(scene: Scene, one: Instance) -> Stencil:
 def shadow_beside(scene: Scene, one: Instance) -> float:
     """The part of an object's shadow that lies to one side of it, in shares of the object's pixels: the larger one of both sides."""
     shadow = cast_shadow(scene, one) & ~one.mask(scene.shape)
-    return float(max(shadow[:, : one.box.left].sum(), shadow[:, one.box.right :].sum()) / max(1, one.area))
+    return float(max(shadow[:, : max(0, one.box.left - RIM)].sum(), shadow[:, one.box.right + RIM :].sum()) / max(1, one.area))
 
 
 @dataclass(frozen=True, eq=False)
