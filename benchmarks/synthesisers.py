@@ -2,7 +2,8 @@
 
 Prints a Markdown table; `--json FILE` writes the figures of chained trees as one flat object.  Finished cells are kept in
 `parts/synthesisers_kept.json` with their day and their code, so that an interrupted run goes on where it stopped; `--page` writes all of
-them into docs/aitest.md.  `--tables` and `--synthesisers` choose among them, `--splits` how often.
+them into docs/aitest.md.  `--tables` and `--synthesisers` choose among them, `--splits` how often; `straight 0`, `bent 0`, `bounded 0`,
+`detector 0` and `small groups 0` are tables to develop on (any seed), best with a `--kept` file of their own.
 The two nets get `--steps` training steps of 500 rows each, or stop where they gain nothing any more (`--converged`); the published
 number of epochs is 300, about 12,000 steps for 20,000 rows.
 """

@@ -24,6 +24,7 @@ from evenhand.synthesis.steered_trees import SteeredTrees
 from evenhand.synthesis.wishes import Wishes
 from parts import common
 from parts.aitest_data import Make, Notes, Table
+from parts.development_tables import DEVELOPMENT
 from parts.sequential_cart import SequentialCart
 
 OURS, CART = "chained trees", "sequential CART"
@@ -83,6 +84,10 @@ def tables(names: Sequence[str]) -> Iterator[Table]:
     for name in names:
         if name.startswith("generated"):
             yield Table(name, *related_table(10_000, 99 + int(name.removeprefix("generated "))))
+            continue
+        kind, _, number = name.rpartition(" ")
+        if kind in DEVELOPMENT:
+            yield Table(name, *DEVELOPMENT[kind](int(number)))
             continue
         data = datasets.load(name)
         known = tuple(column for column in REPORTED[name] if column in data.domain.names)

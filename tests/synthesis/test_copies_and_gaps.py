@@ -13,6 +13,7 @@ from evenhand.domain.keys import hash_cells
 from evenhand.domain.tabular import TabularDomain
 from evenhand.synthesis.chained_trees import ChainedTrees
 from evenhand.synthesis.pilot_rows import PilotRows
+from evenhand.synthesis.tree_growth import _group_borders
 from evenhand.synthesis.tree_settings import TreeSettings
 
 
@@ -104,3 +105,33 @@ def test_pilot_rows_hold_small_groups_more_often_and_weigh_them_less():
     small = pilot.rows[:, 0] == 1
     assert small.mean() > 0.05
     assert pilot.weights[small].sum() / pilot.weights.sum() == pytest.approx(groups.mean(), abs=0.0005)
+
+
+def hired(n: int, seed: int) -> Rows:
+    """Eight races, the smallest a fiftieth; what they differ in beyond age, grade and hours is less than any split of a tree tells."""
+    rng = np.random.default_rng(seed)
+    race = rng.choice(8, n, p=[0.6, 0.02, 0.15, 0.02, 0.1, 0.03, 0.05, 0.03])
+    age = np.clip(np.round(rng.gamma(9, 4.5, n)), 17, 90)
+    grade = np.clip(np.round(rng.normal(8, 3, n)), 0, 16)
+    hours = np.clip(np.round(np.where(rng.random(n) < 0.45, 40, rng.normal(40, 11, n))), 1, 99)
+    weight = np.round(np.exp(rng.normal(12, 0.5, n)))
+    odds = 0.3 * (grade - 9) + 0.04 * (age - 45) + 0.04 * (hours - 40) + np.array([0, 0.8, 0, -0.8, 0.3, 0.8, -0.4, 0.5])[race]
+    return np.column_stack([race, age, grade, hours, weight, rng.random(n) < 1 / (1 + np.exp(-odds))]).astype(np.float64)
+
+
+def test_eight_groups_of_a_protected_column_keep_their_rates_though_a_column_of_distinct_numbers_is_drawn_last():
+    rows = hired(12_000, 8)
+    numbers = ("age", 17, 90), ("grade", 0, 16), ("hours", 1, 99), ("weight", 0, int(rows[:, 4].max()))
+    columns = [Column(name, "integer", low=low, high=high) for name, low, high in numbers]
+    domain = TabularDomain((Column("race", "category", tuple("abcdefgh")), *columns, Column("hired", "boolean", (0, 1))), ("race",))
+    trees = ChainedTrees.fit(rows, domain, np.random.default_rng(0))
+    assert trees.order[-1] == 4  # the outcome is not the last column drawn
+    drawn = trees.sample(400_000, np.random.default_rng(1))
+    apart = [drawn[drawn[:, 0] == group, 5].mean() - rows[rows[:, 0] == group, 5].mean() for group in range(8)]
+    assert np.abs(apart).max() < 0.02
+
+
+@pytest.mark.parametrize(("values", "thin", "groups"), [(8, 2, 6), (8, 0, 8), (30, 0, 12)])
+def test_every_value_of_a_protected_category_is_a_group_unless_it_is_thin_or_one_of_very_many(values, thin, groups):
+    codes = np.repeat(np.arange(values), [10] * thin + [100] * (values - thin)).astype(np.float32)
+    assert len(_group_borders(codes, is_listed=True)) + 1 == groups

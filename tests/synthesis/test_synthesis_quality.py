@@ -65,4 +65,4 @@ def test_worst_columns_and_pairs_stand_beside_what_real_halves_show() -> None:
     name, other, score, of_halves = bad.pairs[0]
     assert {name, other} == {"pay", "twice"}
     assert score < of_halves - 0.2
-    assert all(score > of_halves - 0.05 for *_, score, of_halves in (*good.columns, *good.pairs))
+    assert all(score > of_halves - 0.08 for *_, score, of_halves in (*good.columns, *good.pairs))

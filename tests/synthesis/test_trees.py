@@ -236,3 +236,16 @@ def test_cells_that_are_whole_numbers_in_a_row_are_counted_off_as_they_are_looke
     looked_up.__dict__["_is_run"] = False
     odd = np.array([np.nan, np.inf, -np.inf, 0.5, 1e300, -0.0, -4.0, -3.0, 40.0, 41.0, 7.0])
     assert np.array_equal(cells.locate(odd), looked_up.locate(odd))
+
+
+def test_a_tree_asks_a_column_that_tells_something_beside_others_only_and_none_that_tells_nothing():
+    rng = np.random.default_rng(11)
+    hidden, error = rng.normal(size=(2, 4_000))
+    telling = [hidden + 2 * rng.normal(size=4_000) for _ in range(4)]
+    noise = [rng.normal(size=4_000) for _ in range(3)]
+    cells = np.round(np.column_stack([error, *telling, hidden + error, *noise, hidden]), 3)
+    columns = tuple(Column(f"n{at}", "real", low=float(each.min()), high=float(each.max())) for at, each in enumerate(cells.T))
+    trees = ChainedTrees.fit(cells, TabularDomain(columns), rng, TreeSettings(relations=False))
+    asked = set(trees.links[trees.order.index(9)].parents.tolist())
+    assert 0 in asked  # it says what is wrong about the sixth column, and nothing about the last one by itself
+    assert not asked & {6, 7, 8}

@@ -49,6 +49,8 @@ _WORTH_SORTING, _LARGE_TREE = 4096, 500
 SECONDS_PER_PAIR = 1e-5
 """What two columns may take to be compared; where time is shorter, trees ask the columns before them in their order."""
 
+CHOSEN_AMONG = 2
+"""Drawn beginnings of rows for each of those whose last column is set right: so many have enough people of small groups."""
 RELATIONS_SHARE = 0.4
 """Of the time to learn, at most this much goes into looking for relations, where it is limited."""
 AGAIN = 4
@@ -161,18 +163,41 @@ class ChainedTrees:
         return replace(self, copies=CopyLimit.of(rows, lambda n: self._draw(n, rng, {}), again, rng))
 
     def settling(self, rows: Rows, rng: np.random.Generator) -> ChainedTrees:
-        """The same chain, in whose samples the groups have the last column's cells as often as in the learnt rows."""
-        at, link = self.order[-1], self.links[-1]
-        if not can_be_settled(link) or at in self.guides:
+        """The same chain, in whose samples the groups have an outcome's cells as often as in the learnt rows."""
+        steps = [self.order.index(at) for at in (self._outcome, self.order[-1]) if at not in self.guides]
+        step = next((step for step in steps if can_be_settled(self.links[step])), None)
+        if step is None:
             return self
-        copies = tree_copies(rows, self.domain)
-        chosen = Chosen.by_rarity({each.place: each.of(copies) for each in link.groups}, len(rows), rows_to_draw(rows.shape[1]), rng)
+        at, link = self.order[step], self.links[step]
+        n = rows_to_draw(rows.shape[1])
         leading = self.order[: 1 + max(self.order.index(each.place) for each in link.groups)]
-        drawn = self._draw(len(chosen.places), rng, {place: rows[chosen.places, place] for place in leading})
-        seen = tree_copies(drawn, self.domain)
+        begun = self._begun(CHOSEN_AMONG * n, len(leading), rng)
+        people = tree_copies(begun, self.domain)
+        chosen = Chosen.by_rarity({each.place: each.of(people) for each in link.groups}, len(begun), n, rng, power=1.0)
+        drawn = self._draw(n, rng, {place: begun[chosen.places, place] for place in leading})
+        seen, copies = tree_copies(drawn, self.domain), tree_copies(rows, self.domain)
         made = LastCells(chances_of(link, seen, self._kept_with(drawn, at)), seen, chosen.weights)
         learnt = LastCells.of(link.cells.locate(rows[:, at]), link.cells.count, copies)
-        return replace(self, links=(*self.links[:-1], settled(link, learnt, made)))
+        return replace(self, links=(*self.links[:step], settled(link, learnt, made), *self.links[step + 1 :]))
+
+    @property
+    def _outcome(self) -> int:
+        """The place of the label where it is a column, else of the table's last one; mostly distinct numbers may be drawn after it."""
+        label, names = self.domain.label, self.domain.names
+        return names.index(label.column) if label is not None and label.column in names else len(names) - 1
+
+    def _begun(self, n: int, steps: int, rng: np.random.Generator) -> Rows:
+        """Rows of which only the chain's first columns are drawn; the others hold their lowest code."""
+        rows = np.tile(self.domain.low, (n, 1))
+        known = list(self.order[:steps])
+        size = max(_WORTH_SORTING, _BATCH_CELLS // len(self.order))
+        for begin in range(0, n, size):
+            span = rows[begin : begin + size]
+            levels = _Levels.drawn(len(self.order), len(span), rng)
+            batch = _Batch(levels, np.empty(span.shape, order="F"), np.empty(span.shape, dtype=np.float32, order="F"), {})
+            self._decode_steps(batch, range(steps))
+            span[:, known] = batch.made[:, known]
+        return rows
 
     def _kept_with(self, rows: Rows, at: int) -> Rows:
         """How often each row is kept with each cell of a column in its place (rows, cells); always, where copies are not thinned."""

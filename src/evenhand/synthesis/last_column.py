@@ -1,7 +1,7 @@
-"""The last column of a chain, often the outcome: its groups stand where the data have them among rows as they are really drawn.
+"""The outcome, or the last column of a chain: its groups stand where the data have them among rows as they are really drawn.
 
-Nothing is drawn after it, so its frequencies can be set right once everything else, the thinning of copies too, is known.  The odds
-of its cells are changed alike in all leaves of a group; which people of the group have which cell stays as the tree has it.
+Columns drawn after it leave its frequencies as they are, so they can be set right once all else, the thinning of copies too, is known.
+The odds of its cells are changed alike in all leaves of a group; which people of the group have which cell stays as the tree has it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from evenhand.arrays import Index, Reals, Rows
 from evenhand.synthesis.links import Asked, Copies, GroupBorders, Link, make_link
 
 CELLS = 3_400_000
-FEWEST_ROWS, MOST_ROWS = 10_000, 80_000
+FEWEST_ROWS, MOST_ROWS = 10_000, 160_000
 """Rows that are drawn to see where groups stand; fewer of a wide table.  Their chance stays in the gaps: about half a point with 10,000."""
 MOST_VALUES = 12
 """A column of more cells, say an amount, is left as it is."""

@@ -43,9 +43,9 @@ class Chosen:
     weights: Reals
 
     @classmethod
-    def by_rarity(cls, groups: Mapping[int, Index], of: int, n: int, rng: np.random.Generator) -> Chosen:
-        """Evenly over all of them, those of small groups more often than their share."""
-        rarity = _rarity(groups, of)
+    def by_rarity(cls, groups: Mapping[int, Index], of: int, n: int, rng: np.random.Generator, power: float = 0.5) -> Chosen:
+        """Evenly over all of them, those of small groups more often than their share; with a power of 1 as many of each group."""
+        rarity = _rarity(groups, of) ** power
         upto = np.cumsum(rarity)
         places = np.minimum(np.searchsorted(upto, (np.arange(n) + rng.random()) / n * upto[-1], side="right"), of - 1)
         weights = 1 / rarity[places]
@@ -107,10 +107,11 @@ class PilotRows:
 
 
 def _rarity(groups: Mapping[int, Index], n: int) -> Reals:
-    """How much more often than its share each row is to be drawn: by the root of how rare its rarest group is."""
+    """How rare the rarest group of each row is: all rows for each of its."""
     rarity = np.ones(n)
     for of_rows in groups.values():
-        rarity = np.maximum(rarity, np.sqrt(n / np.bincount(of_rows))[of_rows])
+        with np.errstate(divide="ignore"):
+            rarity = np.maximum(rarity, (n / np.bincount(of_rows))[of_rows])
     return rarity
 
 

@@ -32,7 +32,8 @@ from evenhand.values import tell_watcher
 
 KNOTS = 24
 """Levels at which a group's tilt is known."""
-TILTED_GROUPS = 6
+TILTED_GROUPS, TILTED_VALUES = 6, 12
+"""Groups of a protected number that has more values, and values of a protected category that are each a group of its own."""
 FEWEST_IN_GROUP = 30
 STEADY_ROWS = 5.0
 """Rows of no difference that every group's tilt is mixed with, so that a small group's chance is not taken for a difference."""
@@ -45,7 +46,8 @@ _MOST_CLASSES = 24
 LEAF_STEP = 4
 """How many times as large the leaves are that are tried next, where it is asked whether a tree tells anything at all."""
 FEWEST_ASKED, LEAST_TOLD = 4, 0.002
-"""Columns that a tree asks though they tell next to nothing; and nats that any further one must tell, or splits on it learn chance."""
+"""Columns that a tree asks though they tell next to nothing; and nats that any further one must tell, by itself or beside others, or splits
+on it learn chance."""
 
 UNLIKE = 0.001
 """Nats that any two columns count as telling of each other, when parents are compared by how much they repeat each other."""
@@ -307,10 +309,21 @@ class TreeGrowth:
         """The columns that tell most about this one, and the protected ones; a few at least, though they may tell next to nothing."""
         told, most = self.associations[at], self.settings.most_parents(self.rows.shape[1], len(self.structure))
         telling = sorted(before, key=lambda place: -told[place])
-        telling = [*telling[:FEWEST_ASKED], *(place for place in telling[FEWEST_ASKED:] if told[place] > LEAST_TOLD)]
+        beside = self._told_beside(at, before)
+        telling = [*telling[:FEWEST_ASKED], *(place for place in telling[FEWEST_ASKED:] if beside[place] > LEAST_TOLD)]
         if len(telling) > most:
             telling = self._unlike(at, telling[: most // 2], telling[most // 2 :], most)
         return sorted({*telling, *(place for place in self.domain.protected_places if place in before)})
+
+    def _told_beside(self, at: int, before: Sequence[int]) -> Reals:
+        """What every column tells about this one, by itself and once the columns before it are known.
+
+        A column that tells nothing by itself may tell what is wrong about another one.  Of normal numbers a small part r of a deviation
+        shared tells r * r / 2 nats; one that shares r with a column that shares s with this one tells (r * s) ** 2 / 2 beside it.
+        """
+        told, among = self.associations[at], np.array(before, dtype=np.intp)
+        found: Reals = told + 2.0 * self.associations[:, among] @ told[among]
+        return found
 
     def _unlike(self, at: int, chosen: list[int], others: list[int], most: int) -> list[int]:
         """The chosen columns and further ones up to so many, each telling much for how alike it is to those chosen before it.
@@ -408,7 +421,8 @@ class TreeGrowth:
     @cached_property
     def _borders(self) -> dict[int, Reals]:
         """Between the groups of every protected column: its values where they are few, else quantiles; thin groups join a neighbour."""
-        return {place: _group_borders(self.copies[:, place]) for place in self.domain.protected_places}
+        columns = self.domain.columns
+        return {place: _group_borders(self.copies[:, place], columns[place].is_listed) for place in self.domain.protected_places}
 
     @cached_property
     def _groups(self) -> dict[int, Index]:
@@ -416,16 +430,25 @@ class TreeGrowth:
         return {place: GroupBorders(place, borders).of(self.copies) for place, borders in self._borders.items()}
 
 
-def _group_borders(codes: Copies) -> Reals:
+def _group_borders(codes: Copies, is_listed: bool) -> Reals:
     distinct, counts = np.unique(codes, return_counts=True)
-    if len(distinct) > TILTED_GROUPS:
+    if not is_listed and len(distinct) > TILTED_GROUPS:
         quantiles = np.quantile(codes, np.linspace(0, 1, TILTED_GROUPS // 2 + 2)[1:-1], method="lower")
         borders: Reals = np.unique(quantiles[quantiles < distinct[-1]]).astype(np.float64)
         return borders
-    kept = [
-        float(value) for value, n in zip(distinct[:-1], np.cumsum(counts)[:-1], strict=True) if min(n, len(codes) - n) >= FEWEST_IN_GROUP
-    ]
-    return np.array(kept)
+    lasts, sizes = distinct.astype(np.float64).tolist(), counts.tolist()
+    while len(sizes) > 1 and (min(sizes) < FEWEST_IN_GROUP or len(sizes) > TILTED_VALUES):
+        first = _thinnest_pair(sizes)
+        sizes[first : first + 2] = [sizes[first] + sizes[first + 1]]
+        del lasts[first]
+    return np.array(lasts[:-1])
+
+
+def _thinnest_pair(sizes: Sequence[int]) -> int:
+    """The first of two neighbours: the smallest of all and the smaller one beside it."""
+    at = int(np.argmin(sizes))
+    beside = [place for place in (at - 1, at + 1) if 0 <= place < len(sizes)]
+    return min(at, min(beside, key=sizes.__getitem__))
 
 
 def _beyond_chance(counts: Rows) -> Rows:
