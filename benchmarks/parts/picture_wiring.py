@@ -3,7 +3,8 @@
 Labels are whether the wall is light, glasses, the gender cue and the age group of drawn portraits; classifiers are linear, perceptrons,
 forests and two convolutional nets, that have learnt from many or from few portraits.  Regressions (`lines`, `trees`) say the age in years,
 and the same with up to eight years more for darker skin (`leaning_lines`, `leaning_trees`).  Wrong wirings are red and blue exchanged,
-values from 0 to 1 where 0 to 255 is meant, the other way round, values from -1 to 1, two labels exchanged, and pictures upside down.
+values from 0 to 1 where 0 to 255 is meant, the other way round, values from -1 to 1, two labels exchanged, pictures upside down, and
+ImageNet's mean and deviation left out, or taken off where they should not be.
 
     python benchmarks/parts/picture_wiring.py --architectures linear,forest,lines,trees --seeds 2,3
 """
@@ -49,10 +50,7 @@ FEW, MANY = 120, 1_500
 TESTED = (150, 600)
 NETS = ("vgg", "resnet")
 BY = 255.0
-
-
-def _as_given(pictures: np.ndarray) -> np.ndarray:
-    return pictures
+MEAN, DEVIATION = BY * np.array((0.485, 0.456, 0.406), np.float32), np.array((0.229, 0.224, 0.225), np.float32)
 
 
 def _exchanged(pictures: np.ndarray) -> np.ndarray:
@@ -65,6 +63,8 @@ WRONG: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "too large": lambda pictures: pictures * BY,
     "around 0": lambda pictures: pictures * 2.0 - BY,
     "upside down": lambda pictures: pictures[:, ::-1],
+    "ImageNet's colours left out": lambda pictures: pictures * DEVIATION + MEAN,
+    "ImageNet's colours": lambda pictures: (pictures - MEAN) / DEVIATION,
 }
 """What the net gets instead of bytes."""
 
