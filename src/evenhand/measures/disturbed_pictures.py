@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from evenhand.arrays import Index, Labels, Mask
+from evenhand.arrays import Index, Labels, Mask, Rows
 from evenhand.contract import Medium, PictureModel, StudyCase
 from evenhand.media.album import as_bytes
 from evenhand.media.pixel_differences import marked_difference
@@ -45,7 +45,10 @@ def examples(case: StudyCase, changed: ChangedAnswers) -> dict[str, Any] | None:
     sides = [as_bytes(np.asarray(medium.show(case.rows[chosen]))) for medium in (case.medium, changed.medium)]
     jury: Mapping[str, PictureModel] = getattr(case.medium, "jury", {})
     read = {name: [_said(reader, shown) for shown in sides] for name, reader in jury.items()}
-    cases = [_case(case, changed, at, number, sides, read) for number, at in enumerate(chosen)]
+    people = _people(case, chosen)
+    cases = [
+        _case(case, changed, at, people[number], [shown[number] for shown in sides], _at(read, number)) for number, at in enumerate(chosen)
+    ]
     return {"change": changed.words, "lost": len(lost), "right": len(kept), "cases": cases}
 
 
@@ -68,19 +71,30 @@ def _said(reader: PictureModel, shown: Any) -> list[str]:
     return [str(reader.classes[code]) for code in reader.scores(shown).argmax(axis=1)]
 
 
+def _at(read: Mapping[str, list[list[str]]], number: int) -> dict[str, list[str]]:
+    """What is read of one picture, in both forms of it."""
+    return {name: [said[number] for said in both] for name, both in read.items()}
+
+
+def _people(case: StudyCase, chosen: Index) -> list[dict[str, str]]:
+    """The protected values of each row, and the file of its picture where it has one."""
+    words = case.domain.decode(case.rows[chosen])
+    sources: Callable[[Rows], list[str]] | None = getattr(case.medium, "sources", None)
+    files = sources(case.rows[chosen]) if sources is not None else [""] * len(chosen)
+    named = [", ".join(f"{name} = {line[name]}" for name in case.domain.protected) for _, line in words.iterrows()]
+    return [{"who": who, "file": file} for who, file in zip(named, files, strict=True)]
+
+
 def _case(
-    case: StudyCase, changed: ChangedAnswers, at: int, number: int, sides: list[Any], read: dict[str, list[list[str]]]
+    case: StudyCase, changed: ChangedAnswers, at: int, person: dict[str, str], sides: list[Any], readings: dict[str, list[str]]
 ) -> dict[str, Any]:
-    first, second = (thumbnail(shown[number], HIGH) for shown in sides)
+    first, second = (thumbnail(side, HIGH) for side in sides)
     classes = [str(name) for name in case.model.classes]
-    line = case.frame.iloc[at]
-    file = line["file"] if "file" in case.frame.columns else ""
     return {
-        "who": ", ".join(f"{name} = {line[name]}" for name in case.domain.protected if name in case.frame.columns),
-        "file": str(file) if isinstance(file, str) else "",
+        **person,
         "truth": classes[changed.truth[at]],
         "said": [classes[changed.before[at]], classes[changed.after[at]]],
-        "readings": {name: [shown[number] for shown in both] for name, both in read.items()},
+        "readings": readings,
         "pictures": {
             "person": data_uri(first),
             "twin": data_uri(second),
