@@ -279,3 +279,20 @@ def test_a_function_may_take_several_pictures_at_once():
         FunctionRecogniser(lambda given: [[]], batch=4).recognise(pictures(3))
     with pytest.raises(ModelFailed, match=r"one picture, uint8 of shape .*batch: 16"):
         FunctionRecogniser(lambda given: given["no"]).recognise(pictures(1))
+
+
+@pytest.mark.parametrize(("price", "told"), [(0.0, [2, 2, 1]), (1.5, [1] * 5)])
+def test_kept_answers_are_asked_for_in_batches_unless_each_is_paid_for(tmp_path, price, told):
+    calls = []
+
+    def several(shown):
+        calls.append(len(shown))
+        return [two_objects(one) for one in shown]
+
+    recogniser = FunctionRecogniser(several, batch=2)
+    object.__setattr__(recogniser, "price_per_thousand", price)
+    kept = Kept(recogniser, tmp_path)
+    assert kept.recognise(pictures(5)) == FunctionRecogniser(two_objects).recognise(pictures(5))
+    assert calls == told
+    kept.recognise(pictures(5))
+    assert calls == told

@@ -88,16 +88,22 @@ class Kept:
         kept = sum(picture_key(picture) in self._answers for picture in pictures)
         return CallEstimate(len(pictures), kept, self.price_per_thousand)
 
+    @property
+    def _at_once(self) -> int:
+        """How many pictures are asked about together: what the recogniser takes; one where each is paid for."""
+        return 1 if self.price_per_thousand else max(1, int(getattr(self.recogniser, "batch", 1)))
+
     def recognise(self, pictures: Sequence[Picture]) -> list[Answer]:
-        """Kept answers, and new ones one by one, each on disk before the next is asked."""
+        """Kept answers, and new ones batch by batch, each on disk before the next is asked."""
         keys = [picture_key(picture) for picture in pictures]
-        new = {key: picture for key, picture in zip(keys, pictures, strict=True) if key not in self._answers}
+        new = [(key, picture) for key, picture in dict(zip(keys, pictures, strict=True)).items() if key not in self._answers]
         with self._file() as file:
-            for key, picture in new.items():
-                (answer,) = self.recogniser.recognise([picture])
-                self._append(file, _line(key, answer))
-                self._answers[key] = answer
-                self.asked += 1
+            for start in range(0, len(new), self._at_once):
+                some = new[start : start + self._at_once]
+                for (key, _), answer in zip(some, self.recogniser.recognise([picture for _, picture in some]), strict=True):
+                    self._append(file, _line(key, answer))
+                    self._answers[key] = answer
+                    self.asked += 1
         return [self._answers[key] for key in keys]
 
     def _append(self, file: IO[str], line: str) -> None:

@@ -191,7 +191,7 @@ class OnnxDetector:
         return open_onnx(self.path, threads=1)
 
     @property
-    def _at_once(self) -> int:
+    def batch(self) -> int:
         """How many pictures the file takes together."""
         return self._session.fixed_rows or 1 if len(self._session.inputs[0].shape) == 4 else 1
 
@@ -207,13 +207,13 @@ class OnnxDetector:
         """The answer to a grey picture, and the picture."""
         source = self._session.inputs[0]
         grey = placed(np.full((480, 640, 3), 114, np.uint8), source.shape, source.type, LAYOUTS["yolo"])
-        return self._session.run(self._feed([grey] * self._at_once)), grey
+        return self._session.run(self._feed([grey] * self.batch)), grey
 
     @property
     def _read_grey(self) -> RawBoxes:
         """What the layout reads in it."""
         answers, grey = self._grey
-        return self._layout.read([part[:1] for part in answers] if self._at_once > 1 else answers, grey)
+        return self._layout.read([part[:1] for part in answers] if self.batch > 1 else answers, grey)
 
     def fingerprint(self) -> str:
         """A digest of file, style and thresholds."""
@@ -222,7 +222,7 @@ class OnnxDetector:
 
     def recognise(self, pictures: Sequence[Picture]) -> list[Answer]:
         """As many pictures at once as the file takes."""
-        size = self._at_once
+        size = self.batch
         return [answer for at in range(0, len(pictures), size) for answer in self._some(pictures[at : at + size], size)]
 
     def _some(self, pictures: Sequence[Picture], size: int) -> list[Answer]:
