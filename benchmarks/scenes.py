@@ -48,8 +48,6 @@ from evenhand.models.shown import shown
 from evenhand.planted.recognisers import Simulated, false_alarm_share
 from evenhand.report.scene_sheets import pair, sheet
 from evenhand.verbs.init import init
-from parts.judged_sheets import HALVES, REPEATS, JudgedPictures, write_judged_sheets
-from parts.judged_sheets import OPERATORS as JUDGED
 from parts.scene_misuses import MISUSES, is_caught
 from parts.scene_sizes import size_figures
 from parts.scene_verdicts import verdict_figures
@@ -61,7 +59,10 @@ from distrofair import (
     picture_error_rates,
     scene_error_rates,
 )
-from scene_realism import NetFeatures, realism, region_auc
+from scene_realism import FEATURE_LAYERS, realism, region_auc
+
+from parts.judged_sheets import HALVES, REPEATS, JudgedPictures, write_judged_sheets
+from parts.judged_sheets import OPERATORS as JUDGED
 
 OPERATORS = (INSERT, DELETE, ROTATE)
 OUT, IN = "out of distribution", "in distribution"
@@ -390,7 +391,7 @@ def regions(street: Street, seed: int, quick: bool) -> dict[str, float]:
                 continue
             say(f"4 {operator}: region two-sample AUC {auc:.3f}")
         else:
-            net = NetFeatures(DATA / "models" / "yolox_nano.onnx", "onnx_node!Mul_161", (416, 416), 255.0)
+            net = FEATURE_LAYERS["yolox_nano.onnx"](DATA / "models" / "yolox_nano.onnx")
             marks = realism(made, street.scenes, rng, net, anchor=True)
             auc = marks.auc
             say(f"4 {operator}: {marks}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -318,6 +318,12 @@ class NetFeatures:
     def _last(self) -> str:
         convolutions = [name for name in self._net.getLayerNames() if "Relu" in name or "relu" in name]
         return str(convolutions[-1] if convolutions else self._net.getLayerNames()[-2])
+
+
+FEATURE_LAYERS: dict[str, Callable[[Path], NetFeatures]] = {
+    "yolox_nano.onnx": lambda path: NetFeatures(path, "onnx_node!Mul_161", (416, 416), 255.0)
+}
+"""Nets whose features of a crop tell regions apart, by the name of their file."""
 
 
 def frechet_distance(first: Features, second: Features, ridge: float = 1e-6) -> float:

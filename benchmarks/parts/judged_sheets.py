@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from scene_realism import FEATURE_LAYERS, NetFeatures, realism
 
 from evenhand.datasets.scene_data import SceneSource, drawn_streets, found_scenes, read_scenes
 from evenhand.datasets.scenes.picture_files import write_picture
 from evenhand.errors import DataError, require
 from evenhand.media.operators.parts.inpaint import NetInpainter
 from evenhand.media.operators.parts.mutated import Mutation
-from evenhand.media.scene import Picture
+from evenhand.media.scene import Picture, Scene
 from evenhand.media.scenes import ChangePlan, Scenes
 from evenhand.models.onnx_session import open_onnx
 from evenhand.models.recognisers.detectors import OnnxDetector
@@ -41,6 +43,7 @@ CLASSES = (
     "zebra",
     "giraffe",
 )
+COMPARED = ("insert", "one_more", "delete", "mirror")  # what changes one part of a picture
 SHOWN = 24
 MOST = 400
 REPEATS = 4  # of changes by chance unless more are asked for, so that there are 24 where few pictures can be changed
@@ -73,6 +76,11 @@ class JudgedPictures:
     def is_drawn(self) -> bool:
         """Whether the streets are drawn, so that their sheets may be kept and shown."""
         return str(self.source) == "streets"
+
+    @property
+    def features(self) -> NetFeatures | None:
+        """The reader's features of a crop, where its layers are known."""
+        return None if self.reader is None else FEATURE_LAYERS.get(self.reader.name, lambda _: None)(self.reader)
 
     def medium(self, seed: int) -> Scenes:
         """Every change of every picture."""
@@ -110,7 +118,7 @@ def write_judged_sheets(judged: JudgedPictures, folder: Path, seed: int) -> dict
     for operator in judged.operators:
         drawn = DrawnChanges.of(medium, operator, places, seed)
         drawn.write(folder / f"{judged.source.name}-{operator}.{kind}")
-        written[operator] = drawn.told
+        written[operator] = drawn.told + drawn.told_apart(medium.scenes, judged.features, seed)
     return written
 
 
@@ -147,6 +155,19 @@ class DrawnChanges:
         reasons = "; ".join(f"{reason} ({n})" for reason, n in self.skipped.most_common())
         pictures = len({one.before.name for one in self.made})
         return f"{len(self.made)} shown, of {pictures} pictures" + (f", skipped: {reasons}" if reasons else "")
+
+    def told_apart(self, scenes: Sequence[Scene], net: NetFeatures | None, seed: int) -> str:
+        """How well a classifier tells the changed regions from untouched ones like them; "" where whole pictures change."""
+        if not self.made or any(one.operator not in COMPARED for one in self.made):
+            return ""
+        try:
+            marks = realism(self.made, scenes, np.random.default_rng(seed), net)
+        except DataError as error:
+            return f"; two-sample AUC: {error}"
+        by_net = "" if marks.auc_by_net is None or marks.interval_by_net is None else (
+            f", by a net's features {marks.auc_by_net:.2f} ({marks.interval_by_net[0]:.2f} to {marks.interval_by_net[1]:.2f})"
+        )  # fmt: skip
+        return f"; two-sample AUC of {marks.regions} regions {marks.auc:.2f}, with surroundings {marks.auc_with_surroundings:.2f}{by_net}"
 
     def write(self, file: Path) -> None:
         """The sheet, and beside it which change stands where: row by row, three in a row."""
