@@ -172,7 +172,7 @@ def main() -> None:
     fairly |= changes(few, 0.0, some)
     print("kept from benchmarks/picture_calibration.py: verdicts under every editor")
     kept = kept_verdicts()
-    fairly |= {name: [*fairly.get(name, []), *each.fair] for name, each in kept.items()}
+    fairly |= {name: [*fairly.get(name, []), *each.fair] for name, each in kept.items() if each.fair}
     seen = [outcome for said in changes(few, 0.10, some).values() for outcome in said]
     planted = {name: each.planted for name, each in kept.items() if each.planted}
     planted |= {"rerender": [*planted["rerender"], *outcomes("rerender", few, 0.10)], "changes": seen}
