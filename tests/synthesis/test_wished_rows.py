@@ -297,3 +297,14 @@ def test_dates_are_wished_for_as_dates_and_shown_so_in_the_editable_table(tmp_pa
         Wishes.parse({"modify": [{"column": "start", "range": [2015, None]}]}, domain)
     with pytest.raises(ConstraintError, match="move it by a number of days"):
         Wishes.preset("start up 20 %", domain)
+
+
+def test_a_wish_about_the_numbers_of_one_group_leaves_those_of_the_other_alone(graph: ConstraintGraph) -> None:
+    wish = {"association": ["sex", "income"], "value": "Female", "range": [500, 600]}
+    rows, made = people(8_000, 0)[0], drawn(graph, {"modify": [wish]})
+    women, men = made[made[:, 0] == 0, 2], made[made[:, 0] == 1, 2]
+    assert women.min() >= 500
+    assert women.max() <= 600
+    levels = [0.05, 0.25, 0.5, 0.75, 0.95]
+    assert np.quantile(men, levels) == pytest.approx(np.quantile(rows[rows[:, 0] == 1, 2], levels), rel=0.08)
+    assert (made[:, 0] == 1).mean() == pytest.approx((rows[:, 0] == 1).mean(), abs=0.03)

@@ -134,7 +134,9 @@ class _Planner:
 
     def plan(self, rng: np.random.Generator) -> GenerationPlan:
         steps: list[CategoryStep | NumberStep] = []
-        for place in topological_order(len(self.columns), self.graph.edges):
+        order = topological_order(len(self.columns), self.graph.edges)
+        # Ranges are looked up by several categories together, also by those that a wish has cut off from a number; no number is a source.
+        for place in sorted(order, key=lambda place: place not in self.graph.shares):
             if place in self.graph.shares:
                 step = self._category(place)
                 self.cells[place] = draw_category(step, self.cells, PILOT_ROWS, rng)

@@ -94,7 +94,8 @@ class SynthResult(Rendered):
         if self.fit is None or len(self.data.rows) < FEWEST_FOR_QUALITY:
             return None
         labels = self.data.labels if self.data.domain.has_classes else None
-        return synthesis_quality(self.fit, self.data.rows, labels, self.data.domain, np.random.default_rng([self.seed, 2]))
+        domain = replace(self.data.domain, finds_relations=True)  # declared rules are left out there, those of the data found again
+        return synthesis_quality(self.fit, self.data.rows, labels, domain, np.random.default_rng([self.seed, 2]))
 
     @property
     def caution(self) -> str:
