@@ -295,3 +295,8 @@ def test_a_deadline_that_has_passed_while_its_alarm_is_set_takes_it_down_again(m
         pass
     assert signal.getsignal(signal.SIGALRM) is before
     assert real(signal.ITIMER_REAL, 0)[0] == 0.0
+
+
+def test_a_budget_of_processor_time_alone_is_planned_by_the_processors_clock():
+    assert Deadline.after(cpu_seconds=1.0).clock is time.process_time
+    assert Deadline.after(1.0).clock is Deadline.after(1.0, 1.0).clock is Deadline().clock is time.perf_counter

@@ -159,6 +159,8 @@ def _named_numbers(module: ModuleType) -> dict[str, float]:
     return {name: float(getattr(module, name)) for name in named if name.isupper() and isinstance(getattr(module, name), int | float)}
 
 
+SET_OUT = walk_groups.WalkGroup.set_out
+
 WITHOUT: Mapping[str, Mapping[str, Any]] = {
     "as it is": {},
     "walks 2,048": {"walks": 2_048},
@@ -178,6 +180,9 @@ WITHOUT: Mapping[str, Mapping[str, Any]] = {
     "screen rules out nearly all": {"LEAST": 0.2},
     "pairs are left when nearly all are known": {"FindingPace.falls_behind": lambda *_told: False},
     "pairs are left at once": {"Walking._is_time_for_others": True},
+    "half of what is spent for walks over pairs": {"Walking._shares": {"pairs": 1.0, "wide": 0.9, "fresh": 0.1}},
+    "a tenth for fresh draws": {"Walking._shares": {"pairs": 1.0, "wide": 1.7, "fresh": 0.3}},
+    "one crew of walks": {"WalkGroup.set_out": lambda group, seeds, count: SET_OUT(group, group.around.dealt(seeds, count), count)},
     "people found last are not set out from": {"Walking._remember": lambda walking, found: walking.latest.append(found[:0])},
 }
 """Each constant changed by itself, and rules left out; `Class.name` is a part of a class."""

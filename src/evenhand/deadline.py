@@ -54,6 +54,11 @@ class Deadline:
         return min(self.wall, self.cpu) < float("inf")
 
     @property
+    def clock(self) -> Callable[[], float]:
+        """The clock to plan by: the processor's where it alone is looked at, which other programs do not slow down; else the wall's."""
+        return time.process_time if self.cpu < float("inf") and self.wall == float("inf") else time.perf_counter
+
+    @property
     def seconds_left(self) -> float:
         """Until the nearer of the two moments; infinite without a limit, negative when it is over."""
         wall = self.wall - time.monotonic()

@@ -10,7 +10,7 @@ from evenhand.methods.evenhand import Evenhand
 from evenhand.methods.parts.known import Known
 from evenhand.methods.parts.move_shares import MoveShares
 from evenhand.methods.parts.plausible_walks import PlausibleSet
-from evenhand.methods.parts.walk_groups import Surroundings, WalkGroup
+from evenhand.methods.parts.walk_groups import FreshDraws, Surroundings, Turns, WalkGroup
 from evenhand.models.meter import Meter
 from evenhand.oracles.flip import LabelFlip
 from evenhand.planted import shapes
@@ -68,3 +68,28 @@ def test_a_move_is_hoped_for_by_how_many_columns_it_changes_and_learnt_from_what
     assert shares.shares()[0] > before[0]
     shares.pay(0, 100, 100, 0)
     assert shares.spent > 0.0
+
+
+def test_walks_go_on_from_whom_fresh_draws_find(around):
+    group = WalkGroup(around, around.plausible.chain.drawn(100, np.random.default_rng(2)), 100, wants_pairs=False)
+    draws, before = FreshDraws(around), _places(group)
+    conversation = draws.round(200, group.crew)
+    asked = next(conversation)
+    verdict = LabelFlip().judge(asked.rows, PLANTED.domain, around.task.model)
+    with pytest.raises(StopIteration) as ended:
+        conversation.send(verdict)
+    assert 1 < verdict.unfair.sum() < len(group)
+    assert len(_places(group) - before) == pytest.approx(verdict.unfair.sum(), abs=3)  # some may have been drawn twice
+    assert draws.pace.found == (ended.value.value.unfair & ended.value.value.new).sum() > 0
+
+
+def test_turns_keep_their_shares_of_what_is_spent_though_these_change_and_turns_cost_differently():
+    turns, costs, spent = Turns(), {"walks": 1.0, "draws": 7.0, "pairs": 2.0}, dict.fromkeys(("walks", "draws", "pairs"), 0.0)
+    for shares in ({"walks": 1.0, "draws": 1.0, "pairs": 1.0}, {"walks": 2.0, "draws": 1.0}):
+        spent = dict.fromkeys(costs, 0.0)
+        for _ in range(3_000):
+            name = turns.next(shares)
+            turns.spend(costs[name])
+            spent[name] += costs[name]
+        for name, share in shares.items():
+            assert spent[name] / sum(spent.values()) == pytest.approx(share / sum(shares.values()), abs=0.01)

@@ -43,3 +43,26 @@ def test_the_cost_stands_in_the_header_and_may_be_given_again(given):
 def test_a_cost_of_nothing_is_refused():
     with pytest.raises(InvalidArgument, match="question_seconds"):
         Options(question_seconds=0.0)
+
+
+def test_a_moments_hitch_is_not_taken_for_a_slow_model(monkeypatch):
+    asked = []
+
+    def timed(rows, *_):
+        asked.append(len(rows))
+        return Timing((0.5 if len(asked) == 2 else 0.0) + 2e-6 * len(rows), wall=1.0)
+
+    monkeypatch.setattr(pace, "_timed", lambda rows, *rest: Timing(timed(rows, *rest).processor, wall=0.0))
+    planted = shapes()["wide_band"]
+    assert pace.question_seconds(Subject(planted.domain, planted.model), LabelFlip(), 0) == pytest.approx(2e-6, rel=0.05)
+    assert asked == [1, pace.PROBE_ROWS[0], *pace.PROBE_ROWS]
+
+
+def test_few_real_rows_are_not_asked_about_again_and_again():
+    planted = shapes()["wide_band"]
+    real = planted.domain.sample(50, np.random.default_rng(0))
+    probe = pace._probe_rows(Subject(planted.domain, planted.model, real, np.zeros(50, dtype=np.intp)), 0)
+    assert np.array_equal(probe[:50], real)
+    assert len(np.unique(probe, axis=0)) > 0.9 * len(probe)
+    for at in range(real.shape[1]):
+        assert set(probe[:, at]) == set(real[:, at])

@@ -9,17 +9,17 @@ person.  What is sought is the population restricted to plausible findings; what
 
 1. Seeds.  Real rows are judged; where they hold too few findings, fresh draws of the population are judged too.  Only where the
    plausible holds no finding at all is the rest of the domain looked at: then, and only then, may findings be implausible, and the
-   run's facts say so.  As long as there are fewer seeds than wished, fresh draws keep their share of the budget beside the walks: what
-   is rare may be met by one of them alone.
+   run's facts say so.  As long as there are fewer seeds than wished, or fresh draws bring no less than walks for their cost, a third of
+   what is spent goes into such draws beside the walks: what is rare may be met by one of them alone.  Walks go on from whom they find.
 2. Walks.  Thousands of walks stand on findings, and move in crews by turns, so that batches are small and much is learnt of the moves.  A
    move draws one column again, near or far, or all columns from one on, by the population's own levels.  Moves are made from where the
    walks stand until there is enough to ask about at once; a new place that is a finding is where a walk goes on, of several the last.
-   Two groups of walks take turns, batch by batch: one wants plausible pairs, the other everybody who is treated so.  The first one's
-   findings are dense, the second one's are spread as the affected people are, over all rules by which a model treats people differently;
-   what they come by is listed where the pair is plausible, and set aside elsewhere.  Half a crew of walks more makes any move as often as
-   any other, at a tenth of the others' cost, and what it learns of the moves is learnt by all.  Such moves leave the population as it is,
-   so that the limit of these walks is the population restricted to findings: where they stand is a sample of everybody who is treated so.
-   Nobody is asked about twice; known findings are walked through for nothing.
+   Two groups of walks take turns: one, to which a third of what is spent goes, wants plausible pairs, the other everybody who is treated
+   so.  The first one's findings are dense, the second one's are spread as the affected people are, over all rules by which a model treats
+   people differently; what they come by is listed where the pair is plausible, and set aside elsewhere.  Half a crew of walks more makes
+   any move as often as any other, at a tenth of the others' cost, and what it learns of the moves is learnt by all.  Such moves leave
+   the population as it is, so that the limit of these walks is the population restricted to findings: where they stand is a sample of
+   everybody who is treated so.  Nobody is asked about twice; known findings are walked through for nothing.
 3. Where a question is expensive, cheap trees screen the proposals, with delayed acceptance, which leaves that limit as it is.  Moves that
    bring more new findings for their cost are made more often, which changes the speed of the walks and not their limit.
 
@@ -37,13 +37,14 @@ No choice sees the clock: costs are declared, or measured once before the run an
 from __future__ import annotations
 
 import math
+from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from evenhand.arrays import Index, Rows
-from evenhand.contract import Candidates, Model, Search, Task
+from evenhand.contract import Candidates, Model, Search, Task, Verdict
 from evenhand.limits import Count, Share, ShareAboveZero, check_limits
 from evenhand.methods.parts.known import Known
 from evenhand.methods.parts.known_share import KnownShare
@@ -52,11 +53,12 @@ from evenhand.methods.parts.patience import PATIENCE
 from evenhand.methods.parts.plausible_walks import PlausibleSet, PlausibleStates, has_pair
 from evenhand.methods.parts.roaming import Roaming, anywhere
 from evenhand.methods.parts.screen import Screen
-from evenhand.methods.parts.walk_groups import ROUNDS, Heard, Surroundings, WalkGroup
+from evenhand.methods.parts.walk_groups import ROUNDS, FreshDraws, Heard, Surroundings, Turns, WalkGroup
 from evenhand.synthesis.level_chain import LevelChain, LevelStates
 
-EXPENSIVE_SECONDS = 12e-6
-"""A question that takes less is asked rather than screened: the trees would take as long."""
+EXPENSIVE_SECONDS = 30e-6
+"""A question that takes less is asked rather than screened: the trees would take as long.  On Cleveland, at 18 microseconds, a screen took
+a tenth of the findings; on bank with a forest, at about 25, it changed nothing."""
 
 
 @dataclass(frozen=True)
@@ -223,41 +225,50 @@ class Walking:
         has_pairs = len(listed) > 0 and not self.plausible.is_everything
         self.pairs = WalkGroup(self.around, listed, self.count, wants_pairs=True) if has_pairs else None
         self.sampling = self.around.walks_from(seeds, min(len(seeds), method.seeds, max(1, self.count // 2)))
+        self.fresh, self.turns = FreshDraws(self.around), Turns()
         self.latest: list[Rows] = []  # who was found last
         self.owed = 0.0  # what the sample's walks may cost until they have had their share
         self.task.sample = self.sampling.states.rows
-        self.seeds_missing, self.seed_share = method.seeds - seeking.found, method.seed_share
+        self.seeds_missing = method.seeds - seeking.found
         self.known_share = KnownShare(max(1, method.seeds // 2))
         self.known_people = replace(self.known_share)  # the same for everybody affected, plausible or not
         self.told = 0  # affected people who were drawn afresh in the last of all rounds
 
     def go(self) -> Search:
         """Round after round, until the budget is spent, everybody affected is known, or nothing new turns up."""
-        spent, rounds, left = 0.0, 0, 1.0  # since everybody was drawn afresh
-        price = self.wide.shares.price(
-            self.wide.shares.far, self.count, 0
-        )  # of that, the last time; at first nobody knows how many are new
+        left = 1.0
         while self.task.fitting(1) and self.wide.stale < PATIENCE:
             self._double(left - self.task.left())
             left = self.task.left()
-            is_due = spent >= self._rounds_apart * price or rounds >= ROUNDS * ROUNDS or self._is_last_chance
-            heard = yield from (self.wide.round(fresh=True) if is_due else self._next().round())
-            self._note(heard)
-            spent, rounds, price = (0.0, 0, heard.cost) if is_due else (spent + heard.cost, rounds + 1, price)
+            turn = "fresh" if self._is_last_chance else self.turns.next(self._shares)
+            heard = yield from self._round(turn)
+            self.turns.spend(heard.cost)
+            self._note(heard, turn == "fresh")
             for _ in range(ROUNDS // 2):  # not for ever: a move that asks about nobody costs next to nothing
                 if self.owed > 0 and self.task.fitting(len(self.sampling)) == len(self.sampling):
                     yield from self._sample()
             if self.pairs is not None and self._is_time_for_others:
                 self._leave_pairs()
-            if is_due and self.pairs is None and self.known_people.is_nearly_all and not self.plausible.is_everything:
+            if turn == "fresh" and self.pairs is None and self.known_people.is_nearly_all and not self.plausible.is_everything:
                 self.task.facts["stopped"] = f"{self.known_share.sentence}: there is little left to find among them"
                 return
         if self.wide.stale >= PATIENCE and self.task.fitting(self.count) == self.count:
             self.task.facts["stopped"] = "hardly any new row can be reached from the findings: the plausible ones are known"
 
-    def _next(self) -> WalkGroup:
-        """The group that has made fewer rounds since both have walked."""
-        return self.wide if self.pairs is None or self.wide.pace.rounds < self.pairs.pace.rounds else self.pairs
+    def _round(self, turn: str) -> Generator[Candidates, Verdict, Heard]:
+        """One batch of questions."""
+        if turn == "fresh":
+            return self.fresh.round(self.count, self.wide.crew)
+        return self.pairs.round() if turn == "pairs" and self.pairs is not None else self.wide.round()
+
+    @property
+    def _shares(self) -> dict[str, float]:
+        """A third of what is spent goes to walks over plausible pairs, the rest to everybody: to walks and to fresh draws alike as long as
+        there are too few seeds, since each draw may be the only one of its kind, or draws bring no less than walks for their cost."""
+        is_worth_it = self.seeds_missing > 0 or self.fresh.pace.brings >= self.wide.pace.brings
+        drawn = 0.5 if is_worth_it else 1 / ROUNDS
+        shares = {"wide": 2.0 * (1.0 - drawn), "fresh": 2.0 * drawn}
+        return shares if self.pairs is None else {"pairs": 1.0, **shares}
 
     @property
     def _is_time_for_others(self) -> bool:
@@ -293,12 +304,6 @@ class Walking:
                 group.grow(more)
 
     @property
-    def _rounds_apart(self) -> float:
-        """How many times the cost of a round of fresh draws goes into walking before the next one: as long as there are too few seeds,
-        fresh draws have their share of the budget still, since each may be the only one of its kind."""
-        return 1.0 / self.seed_share - 1.0 if self.seeds_missing > 0 else ROUNDS
-
-    @property
     def _is_last_chance(self) -> bool:
         """Whether what is known must be told now: from the last of all rounds on, as often as it takes to be sure."""
         return self.told < self.known_share.remembered and self.task.left() <= 1 / ROUNDS
@@ -317,13 +322,14 @@ class Walking:
             self.pairs.shares.learn(number, len(self.sampling), int(paired.sum()), int((self.known.is_listed & paired).sum()))
         self._remember(there.step.rows[unfair & new])
 
-    def _note(self, heard: Heard) -> None:
+    def _note(self, heard: Heard, is_fresh: bool) -> None:
         """Who was found, what the sample's walks may cost for it, and how many of those drawn afresh were known."""
         self._remember(heard.found)
         self.owed += heard.cost / (ROUNDS // 2)
-        if not heard.is_fresh.any():
+        if not is_fresh:
             return
-        listed, unfair, known = heard.listed & heard.is_fresh, heard.unfair & heard.is_fresh, ~heard.new
+        listed, unfair, known = heard.listed, heard.unfair, ~heard.new
+        self.wide.stale = 0 if heard.new.sum() > 1 else self.wide.stale
         self.seeds_missing -= int((unfair & heard.new).sum())
         self.known_share.add(int((listed & known).sum()), int(listed.sum()))
         self.known_people.add(int((unfair & known).sum()), int(unfair.sum()))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -91,7 +90,7 @@ class Meter:
 
     @property
     def seconds_per_row(self) -> float | None:
-        """What asking about one row has taken so far, on the wall's clock; None before the first answer."""
+        """What asking about one row has taken so far, on the clock that ends the run; None before the first answer."""
         return self._seconds_asking / self.rows_asked if self._seconds_asking and self.rows_asked else None
 
     def charge(self, rows: int) -> None:
@@ -134,7 +133,7 @@ class Meter:
 
     def _ask(self, rows: Rows, at: int) -> Scores:
         self.calls += 1
-        started = time.perf_counter()
+        started = self.deadline.clock()
         try:
             scores = self.model.scores(rows)
         except EvenhandError:
@@ -143,7 +142,7 @@ class Meter:
             raise ModelFailed(
                 f"the model raised {type(fault).__name__} on a batch of {len(rows)} rows (rows {at} to {at + len(rows) - 1}): {fault}"
             ) from fault
-        self._seconds_asking += time.perf_counter() - started
+        self._seconds_asking += self.deadline.clock() - started
         return self._checked(scores, len(rows), at)
 
     def _checked(self, scores: Scores, rows: int, at: int) -> Scores:

@@ -13,14 +13,15 @@ import numpy as np
 from evenhand.arrays import Reals
 from evenhand.synthesis.level_chain import LevelChain, LevelMove
 
-COLUMN_SECONDS = 2e-7
+COLUMN_SECONDS = 6e-8
 """What decoding one cell takes, about, on any machine of these years; only its proportion to a question matters."""
 
 EVEN_SHARE = 0.1
 """This share of the moves is made evenly, and none is favoured beyond it: a column of many values would be all that changes."""
 
 FAVOUR = 3.0
-"""Moves are made in proportion to this power of what they bring for their cost, and rows asked about to this power of their chance."""
+"""Walks over pairs make moves in proportion to this power of what these bring for their cost; rows are asked about to this power of their
+chance."""
 
 NEAR = 0.1
 """How far a near move goes at most, of a column's whole distribution: near ones lead from finding to finding more often."""
@@ -33,9 +34,9 @@ class MoveShares:
     small part of one round.  Too small a hope would never be put right: what is not made is not learnt about.
     """
 
-    def __init__(self, chain: LevelChain, walks: int, question_seconds: float) -> None:
+    def __init__(self, chain: LevelChain, walks: int, question_seconds: float, favour: float = 1.0) -> None:
         self.moves: Sequence[LevelMove] = moves_of(chain)
-        self.question_seconds = question_seconds
+        self.question_seconds, self.favour = question_seconds, favour
         self.columns = np.array([chain.decoded(move) for move in self.moves], dtype=np.float64)
         self.spent = 0.0  # since somebody last looked
         self.found: Reals = walks / np.array([len(chain.positions(move)) for move in self.moves], dtype=np.float64)
@@ -53,7 +54,7 @@ class MoveShares:
 
     def shares(self) -> Reals:
         """How often each move is to be made."""
-        return favoured(self.found / self.cost)
+        return favoured(self.found / self.cost, self.favour)
 
     def pay(self, move: int, walks: int, asked: int, found: int) -> None:
         """Book one round."""
@@ -92,6 +93,11 @@ class FindingPace:
         self.rounds += 1
         self.found, self.cost = kept * self.found + found, kept * self.cost + cost
 
+    @property
+    def brings(self) -> float:
+        """Findings for each unit of cost."""
+        return self.found / self.cost if self.cost else 0.0
+
     def falls_behind(self, others: FindingPace, rounds: int, times: int = 1) -> bool:
         """Whether others bring more than so many times as much, beyond what chance would do, as so many rounds of both tell."""
         ahead = others.found * self.cost - times * self.found * others.cost
@@ -100,9 +106,9 @@ class FindingPace:
         return min(self.rounds, others.rounds) >= rounds and ahead > 0 and ahead**2 > variance / EVEN_SHARE
 
 
-def favoured(worth: Reals) -> Reals:
-    """How often each of some moves is to be made, from what each is worth."""
-    powers = worth**FAVOUR
+def favoured(worth: Reals, favour: float) -> Reals:
+    """How often each of some moves is to be made: in proportion to this power of what each is worth."""
+    powers = worth**favour
     capped = np.minimum(powers / powers.sum(), max(EVEN_SHARE, 1.0 / len(worth)))
     shares: Reals = (1.0 - EVEN_SHARE) * capped / capped.sum() + EVEN_SHARE / len(worth)
     return shares

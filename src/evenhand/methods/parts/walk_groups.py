@@ -13,16 +13,15 @@ import numpy as np
 from evenhand.arrays import Index, Mask, Reals, Rows
 from evenhand.contract import Candidates, Task, Verdict
 from evenhand.methods.parts.known import Known
-from evenhand.methods.parts.move_shares import FindingPace, MoveShares
-from evenhand.methods.parts.plausible_walks import PlausibleSet, PlausibleStep
+from evenhand.methods.parts.move_shares import COLUMN_SECONDS, FAVOUR, FindingPace, MoveShares
+from evenhand.methods.parts.plausible_walks import PlausibleSet, PlausibleStates, PlausibleStep
 from evenhand.methods.parts.screen import Screen, accepted_then, asked_first
 from evenhand.synthesis.level_chain import LevelStates
 from evenhand.synthesis.level_walks import LevelWalks
 from evenhand.synthesis.links import Copies
 
 ROUNDS = 20
-"""A budget is spent in so many rounds at least, or nothing could be learnt about the moves; one question in so many goes to people who are
-drawn afresh."""
+"""A budget is spent in so many rounds at least, or nothing could be learnt about the moves."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,6 @@ class Heard:
     unfair: Mask
     listed: Mask  # unfair between people whom one can believe in
     new: Mask  # not asked about before
-    is_fresh: Mask  # drawn as a whole from everybody, and not moved
     cost: float
 
     @property
@@ -94,6 +92,14 @@ class Crew:
     def weigh(self) -> None:
         """Ask the screen."""
         self.weights = self._around.weights(self.walks.states.copies)
+
+    def take_in(self, others: LevelStates) -> None:
+        """Some of the walks, drawn by lot, go on from other places."""
+        chosen = self._around.rng.permutation(len(self))[: len(others)]
+        states = self.walks.states
+        states.put(chosen, others, np.arange(len(chosen)))
+        self.walks = LevelWalks(self.walks.chain, states)
+        self.weigh()
 
 
 class WalkGroup:
@@ -117,27 +123,31 @@ class WalkGroup:
 
     def set_out(self, seeds: LevelStates, count: int) -> None:
         """Begin at these places, in crews of so many, with nothing known of the moves."""
+        self.count = count  # of questions in a batch
         crews = -(-len(seeds) // count)
         walks = self.around.dealt(seeds, crews * count)
         self.crews = [self._crew(walks[at::crews]) for at in range(crews)]
         self.stale = 0
         seconds = min(self.around.task.question_seconds, 1.0)
-        self.shares = MoveShares(self.around.plausible.chain, max(1, count // ROUNDS), seconds)
+        # What brings most is made most often among pairs, which are to be many; everybody is to be reached, by all kinds of moves.
+        favour = FAVOUR if self.wants_pairs else 1.0
+        self.shares = MoveShares(self.around.plausible.chain, max(1, count // ROUNDS), seconds, favour)
         self.pace, self.listed_pace = FindingPace(), FindingPace()  # findings for their cost, and plausible pairs among them
 
     def _crew(self, states: LevelStates) -> Crew:
         return Crew(LevelWalks(self.around.plausible.chain, states), self.around)
 
     def grow(self, count: int) -> None:
-        """Crews of so many walks, from where the present ones stand."""
+        """Batches of so many questions, and crews for them, from where the present walks stand."""
         walks = LevelStates.join([crew.walks.states for crew in self.crews])
+        self.count = count
         crews = -(-len(walks) // count)
         self.crews = [self._crew(walks[np.arange(at, crews * count, crews) % len(walks)]) for at in range(crews)]
 
-    def round(self, fresh: bool = False) -> Generator[Candidates, Verdict, Heard]:
-        """One batch of questions: every walk tries one move after the other from where it stands, until there is enough to ask about, or
-        everybody is drawn afresh; then it goes on to one of the places where a finding is."""
-        tries = self._fitting([self._tried(self.shares.far)] if fresh else self._tries())
+    def round(self) -> Generator[Candidates, Verdict, Heard]:
+        """One batch of questions: every walk tries one move after the other from where it stands, until there is enough to ask about; then
+        it goes on to one of the places where a finding is."""
+        tries = self._fitting(self._tries())
         rows, likelihood = (np.concatenate(told) for told in zip(*((each.rows, each.there.likelihood) for each in tries), strict=True))
         known, before = self.around.known, self.shares.spent
         unfair = yield from known.judge_likely(rows, "walk", likelihood)
@@ -152,18 +162,17 @@ class WalkGroup:
         self._go_on(tries, wanted)
         self._learn(tries, wanted, new)
         self.crews.append(self.crews.pop(0))
-        is_fresh = np.repeat([each.number == self.shares.far and not self.wants_pairs for each in tries], [len(each) for each in tries])
-        return Heard(rows, unfair, listed, new, is_fresh, cost)
+        return Heard(rows, unfair, listed, new, cost)
 
     def _tries(self) -> list[Try]:
         """Moves that fill one batch together."""
         tries = [self._tried(self.shares.draw(self.around.rng))]
-        while sum(map(len, tries)) < len(self) and len(tries) < ROUNDS:
+        while sum(map(len, tries)) < self.count and len(tries) < ROUNDS:
             tries.append(self._tried(self.shares.draw(self.around.rng)))
         return tries
 
     def _tried(self, number: int) -> Try:
-        """Where one move leads; everybody who is drawn afresh is asked about, since these say what is known."""
+        """Where one move leads; everybody who is drawn afresh is asked about."""
         plausible, rng = self.around.plausible, self.around.rng
         there = plausible.moved(self.crew.walks, self.shares.moves[number], self.wants_pairs, rng)
         weights = self.around.weights(there.step.copies)
@@ -181,8 +190,6 @@ class WalkGroup:
         unknown = [~self.around.known.knows(self.around.task.domain.keys(each.rows)) for each in tries]
         if sum(int(mask.sum()) for mask in unknown) <= most:
             return tries
-        if len(tries) == 1 and tries[0].number == self.shares.far:  # what is known of the first ones holds for all
-            return [tries[0][np.flatnonzero(np.cumsum(unknown[0]) <= most)]]
         kept = []
         for each, mask in zip(tries, unknown, strict=True):
             kept.append(each[np.flatnonzero(mask)[:most]])
@@ -212,6 +219,66 @@ class WalkGroup:
         if screen is not None and screen.learn(np.concatenate([each.there.step.copies for each in tries])[new], wanted[new]):
             for crew in self.crews:
                 crew.weigh()
+
+
+class FreshDraws:
+    """People drawn as a whole from everybody, so many at a time: they say what is known, and walks go on from those who are findings."""
+
+    def __init__(self, around: Surroundings) -> None:
+        self.around, self.pace = around, FindingPace()
+
+    def round(self, count: int, crew: Crew) -> Generator[Candidates, Verdict, Heard]:
+        """One batch of questions; the findings take the places of some of a crew's walks."""
+        around = self.around
+        people = self._fitting(around.plausible.drawn_people(count, around.rng))
+        states, known = people.states, around.known
+        rows = around.plausible.likeliest(states.rows, people.likelihood)
+        unfair = yield from known.judge_likely(rows, "fresh draws", people.likelihood)
+        new = known.is_new
+        asking = min(around.task.question_seconds, 1.0) * int(new.sum())
+        cost = asking + COLUMN_SECONDS * len(rows) * len(around.plausible.chain.trees.order)
+        self.pace.add(int((unfair & new).sum()), cost)
+        if around.screen is not None:
+            around.screen.learn(states.copies[new], unfair[new])
+        if unfair.any():
+            crew.take_in(states[unfair])
+        return Heard(rows, unfair, known.is_listed, new, cost)
+
+    def _fitting(self, people: PlausibleStates) -> PlausibleStates:
+        """All of them where the budget has room, else the first so many with whom it is spent; what is known of these holds for all."""
+        if (most := self.around.task.fitting(len(people.states))) == len(people.states):
+            return people
+        unknown = ~self.around.known.knows(self.around.task.domain.keys(people.states.rows))
+        return people[np.flatnonzero(np.cumsum(unknown) <= most)]
+
+
+class Turns:
+    """Whose turn it is, where each of several is to have its share of what is spent.
+
+    >>> turns, taken = Turns(), []
+    >>> for _ in range(6):
+    ...     taken.append(turns.next({"walks": 2.0, "draws": 1.0}))
+    ...     turns.spend(1.0)
+    >>> taken
+    ['walks', 'draws', 'walks', 'walks', 'draws', 'walks']
+    """
+
+    def __init__(self) -> None:
+        self._owed: dict[str, float] = {}
+        self._shares: dict[str, float] = {}
+        self._last = ""
+
+    def next(self, shares: dict[str, float]) -> str:
+        """Who has most to get, with such shares from now on."""
+        self._shares = shares
+        self._last = max(shares, key=lambda name: (self._owed.get(name, 0.0), shares[name]))
+        return self._last
+
+    def spend(self, cost: float) -> None:
+        """Book what the last turn has cost."""
+        whole = sum(self._shares.values())
+        for name, share in self._shares.items():
+            self._owed[name] = self._owed.get(name, 0.0) + cost * share / whole - cost * (name == self._last)
 
 
 def _parts(tries: Sequence[Try]) -> list[slice]:
