@@ -9,13 +9,13 @@ person.  What is sought is the population restricted to plausible findings; what
 
 1. Seeds.  Real rows are judged; where they hold too few findings, fresh draws of the population are judged too.  Only where the
    plausible holds no finding at all is the rest of the domain looked at: then, and only then, may findings be implausible, and the
-   run's facts say so.  As long as there are fewer seeds than wished, or fresh draws bring no less than walks for their cost, a third of
+   run's facts say so.  As long as there are fewer seeds than wished, a sixth of
    what is spent goes into such draws beside the walks: what is rare may be met by one of them alone.  Walks go on from whom they find.
 2. Walks.  Thousands of walks stand on findings, and move in crews by turns, so that batches are small and much is learnt of the moves.  A
    move draws one column again, near or far, or all columns from one on, by the population's own levels.  Moves are made from where the
    walks stand until there is enough to ask about at once; a new place that is a finding is where a walk goes on, of several the last.
-   Two groups of walks take turns: one, to which a third of what is spent goes, wants plausible pairs, the other everybody who is treated
-   so.  The first one's findings are dense, the second one's are spread as the affected people are, over all rules by which a model treats
+   Two groups of walks take turns: one, to which a sixth of what is spent goes, later a third, wants plausible pairs, the other everybody
+   who is treated so.  The first one's findings are dense, the second one's are spread as the affected people are, over all rules by which a model treats
    people differently; what they come by is listed where the pair is plausible, and set aside elsewhere.  Half a crew of walks more makes
    any move as often as any other, at a tenth of the others' cost, and what it learns of the moves is learnt by all.  Such moves leave
    the population as it is, so that the limit of these walks is the population restricted to findings: where they stand is a sample of
@@ -263,12 +263,12 @@ class Walking:
 
     @property
     def _shares(self) -> dict[str, float]:
-        """A third of what is spent goes to walks over plausible pairs, the rest to everybody: to walks and to fresh draws alike as long as
-        there are too few seeds, since each draw may be the only one of its kind, or draws bring no less than walks for their cost."""
-        is_worth_it = self.seeds_missing > 0 or self.fresh.pace.brings >= self.wide.pace.brings
-        drawn = 0.5 if is_worth_it else 1 / ROUNDS
-        shares = {"wide": 2.0 * (1.0 - drawn), "fresh": 2.0 * drawn}
-        return shares if self.pairs is None else {"pairs": 1.0, **shares}
+        """Of what is spent, walks over everybody have four parts.  As long as there are too few seeds, walks over plausible pairs and fresh
+        draws have one each, since each draw may be the only one of its kind; afterwards pairs have two, and draws a twentieth as much as
+        walks over everybody, to say what is known."""
+        is_short = self.seeds_missing > 0
+        shares = {"wide": 4.0, "fresh": 1.0 if is_short else 4.0 / ROUNDS}
+        return shares if self.pairs is None else {"pairs": 1.0 if is_short else 2.0, **shares}
 
     @property
     def _is_time_for_others(self) -> bool:

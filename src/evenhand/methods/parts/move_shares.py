@@ -20,8 +20,7 @@ EVEN_SHARE = 0.1
 """This share of the moves is made evenly, and none is favoured beyond it: a column of many values would be all that changes."""
 
 FAVOUR = 3.0
-"""Walks over pairs make moves in proportion to this power of what these bring for their cost; rows are asked about to this power of their
-chance."""
+"""Moves are made in proportion to this power of what they bring for their cost, and rows asked about to this power of their chance."""
 
 NEAR = 0.1
 """How far a near move goes at most, of a column's whole distribution: near ones lead from finding to finding more often."""
@@ -34,9 +33,9 @@ class MoveShares:
     small part of one round.  Too small a hope would never be put right: what is not made is not learnt about.
     """
 
-    def __init__(self, chain: LevelChain, walks: int, question_seconds: float, favour: float = 1.0) -> None:
+    def __init__(self, chain: LevelChain, walks: int, question_seconds: float) -> None:
         self.moves: Sequence[LevelMove] = moves_of(chain)
-        self.question_seconds, self.favour = question_seconds, favour
+        self.question_seconds = question_seconds
         self.columns = np.array([chain.decoded(move) for move in self.moves], dtype=np.float64)
         self.spent = 0.0  # since somebody last looked
         self.found: Reals = walks / np.array([len(chain.positions(move)) for move in self.moves], dtype=np.float64)
@@ -54,7 +53,7 @@ class MoveShares:
 
     def shares(self) -> Reals:
         """How often each move is to be made."""
-        return favoured(self.found / self.cost, self.favour)
+        return favoured(self.found / self.cost)
 
     def pay(self, move: int, walks: int, asked: int, found: int) -> None:
         """Book one round."""
@@ -106,9 +105,9 @@ class FindingPace:
         return min(self.rounds, others.rounds) >= rounds and ahead > 0 and ahead**2 > variance / EVEN_SHARE
 
 
-def favoured(worth: Reals, favour: float) -> Reals:
-    """How often each of some moves is to be made: in proportion to this power of what each is worth."""
-    powers = worth**favour
+def favoured(worth: Reals) -> Reals:
+    """How often each of some moves is to be made, from what each is worth."""
+    powers = worth**FAVOUR
     capped = np.minimum(powers / powers.sum(), max(EVEN_SHARE, 1.0 / len(worth)))
     shares: Reals = (1.0 - EVEN_SHARE) * capped / capped.sum() + EVEN_SHARE / len(worth)
     return shares

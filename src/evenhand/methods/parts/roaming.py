@@ -11,7 +11,7 @@ import numpy as np
 from evenhand.arrays import Index, Reals, Rows
 from evenhand.contract import Search, Task
 from evenhand.methods.parts.known import Known
-from evenhand.methods.parts.move_shares import FAVOUR, favoured
+from evenhand.methods.parts.move_shares import favoured
 from evenhand.methods.parts.patience import PATIENCE
 from evenhand.methods.parts.walks import Moves, signs
 
@@ -47,7 +47,7 @@ class Roaming:
 
     def _changes(self) -> Index:
         """One change for every walk."""
-        return self.rng.choice(len(self.asked), size=len(self.rows), p=favoured(self.found / self.asked, FAVOUR))
+        return self.rng.choice(len(self.asked), size=len(self.rows), p=favoured(self.found / self.asked))
 
     def _changed(self, changes: Index) -> Rows:
         """Where each change leads."""

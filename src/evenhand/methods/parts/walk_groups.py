@@ -13,7 +13,7 @@ import numpy as np
 from evenhand.arrays import Index, Mask, Reals, Rows
 from evenhand.contract import Candidates, Task, Verdict
 from evenhand.methods.parts.known import Known
-from evenhand.methods.parts.move_shares import COLUMN_SECONDS, FAVOUR, FindingPace, MoveShares
+from evenhand.methods.parts.move_shares import COLUMN_SECONDS, FindingPace, MoveShares
 from evenhand.methods.parts.plausible_walks import PlausibleSet, PlausibleStates, PlausibleStep
 from evenhand.methods.parts.screen import Screen, accepted_then, asked_first
 from evenhand.synthesis.level_chain import LevelStates
@@ -129,9 +129,7 @@ class WalkGroup:
         self.crews = [self._crew(walks[at::crews]) for at in range(crews)]
         self.stale = 0
         seconds = min(self.around.task.question_seconds, 1.0)
-        # What brings most is made most often among pairs, which are to be many; everybody is to be reached, by all kinds of moves.
-        favour = FAVOUR if self.wants_pairs else 1.0
-        self.shares = MoveShares(self.around.plausible.chain, max(1, count // ROUNDS), seconds, favour)
+        self.shares = MoveShares(self.around.plausible.chain, max(1, count // ROUNDS), seconds)
         self.pace, self.listed_pace = FindingPace(), FindingPace()  # findings for their cost, and plausible pairs among them
 
     def _crew(self, states: LevelStates) -> Crew:
