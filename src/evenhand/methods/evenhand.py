@@ -9,17 +9,17 @@ person.  What is sought is the population restricted to plausible findings; what
 
 1. Seeds.  Real rows are judged; where they hold too few findings, fresh draws of the population are judged too.  Only where the
    plausible holds no finding at all is the rest of the domain looked at: then, and only then, may findings be implausible, and the
-   run's facts say so.  As long as there are fewer seeds than wished, a sixth of
-   what is spent goes into such draws beside the walks: what is rare may be met by one of them alone.  Walks go on from whom they find.
+   run's facts say so.  As long as there are fewer seeds than wished, a sixth of what
+   is spent goes into such draws beside the walks: what is rare may be met by one of them alone.  Walks go on from whom they find.
 2. Walks.  Thousands of walks stand on findings, and move in crews by turns, so that batches are small and much is learnt of the moves.  A
    move draws one column again, near or far, or all columns from one on, by the population's own levels.  Moves are made from where the
    walks stand until there is enough to ask about at once; a new place that is a finding is where a walk goes on, of several the last.
    Two groups of walks take turns: one, to which a sixth of what is spent goes, later a third, wants plausible pairs, the other everybody
-   who is treated so.  The first one's findings are dense, the second one's are spread as the affected people are, over all rules by which a model treats
-   people differently; what they come by is listed where the pair is plausible, and set aside elsewhere.  Half a crew of walks more makes
-   any move as often as any other, at a tenth of the others' cost, and what it learns of the moves is learnt by all.  Such moves leave
-   the population as it is, so that the limit of these walks is the population restricted to findings: where they stand is a sample of
-   everybody who is treated so.  Nobody is asked about twice; known findings are walked through for nothing.
+   who is treated so.  The first one's findings are dense, the second one's are spread as the affected people are, over all rules by which
+   a model treats people differently; what they come by is listed where the pair is plausible, and set aside elsewhere.  Half a crew of
+   walks more makes any move as often as any other, at a tenth of the others' cost, and what it learns of the moves is learnt by all.  Such
+   moves leave the population as it is, so that the limit of these walks is the population restricted to findings: where they stand is a
+   sample of everybody who is treated so.  Nobody is asked about twice; known findings are walked through for nothing.
 3. Where a question is expensive, cheap trees screen the proposals, with delayed acceptance, which leaves that limit as it is.  Moves that
    bring more new findings for their cost are made more often, which changes the speed of the walks and not their limit.
 
