@@ -258,7 +258,7 @@ class Turns:
     ...     taken.append(turns.next({"walks": 2.0, "draws": 1.0}))
     ...     turns.spend(1.0)
     >>> taken
-    ['walks', 'draws', 'walks', 'walks', 'draws', 'walks']
+    ['walks', 'draws', 'walks', 'draws', 'walks', 'walks']
     """
 
     def __init__(self) -> None:
