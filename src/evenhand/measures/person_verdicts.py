@@ -102,14 +102,19 @@ class PersonVerdicts:
         weak = [one.value for one in mine if one.outcome == NOT_SHOWN and one.power < self.rules.power]
         few = [one.value for one in mine if one.outcome == TOO_FEW]
         alone = [one.sentence for one in mine if one.outcome == ALONE]
-        told = [f"for {', '.join(weak)} {factor} less than {self.rules.power:.0%}"] if weak else []
-        told += [f"{', '.join(few)}: too few people"] if few else []
+        told = [f"for {_quoted(weak)} {factor} less than {self.rules.power:.0%}"] if weak else []
+        told += [f"{_quoted(few)}: too few people"] if few else []
         begins = f"nobody is shown to be missed more often by {attribute}, but "
         return "; ".join([begins + "; ".join(told)] * bool(told) + alone)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {"people": [asdict(one) for one in self.answers], "rules": asdict(self.rules)}
+        named = [{"name": f"{one.attribute}: {one.value}", **asdict(one)} for one in self.answers]
+        return {"people": named, "rules": asdict(self.rules)}
+
+
+def _quoted(values: list[str]) -> str:
+    return ", ".join(map(repr, values))
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from evenhand.report.frame import DataTable, TableCell, TableRow
 MOST_ROWS, MOST_COLUMNS, MOST_DRAWN = 200, 24, 24
 MOST_BESIDE = 7
 """Columns beyond which a table is moved sideways to be seen."""
-HEADS = ("label", "name", "class", "along", "attribute", "group", "layer", "operator")
+HEADS = ("label", "name", "class", "along", "attribute", "group", "layer", "operator", "recogniser")
 """Fields that name a line of a table, the first that there is."""
 
 INNER = {"weighed": "beyond what an independent reader of the label does"}

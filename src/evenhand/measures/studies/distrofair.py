@@ -173,9 +173,10 @@ def _violations(each: Campaigned, parts: Sequence[ClassPart]) -> Iterator[dict[s
     for part in parts:
         told = part.as_dict()
         yield {
-            "recogniser": each.name, "change": part.operator, "oracle": part.oracle, "classes": told["classes"],
-            "above_the_mean": told["unfair_by_mean"], "by_the_exact_rule": told["unfair"], "pictures": part.pictures,
-            "error_inducing": part.error_inducing, "error_rate": part.error_rate.as_dict(),
+            "name": f"{each.name}, {part.operator}, {part.oracle}", "recogniser": each.name, "change": part.operator,
+            "oracle": part.oracle, "classes": told["classes"], "above_the_mean": told["unfair_by_mean"],
+            "by_the_exact_rule": told["unfair"], "pictures": part.pictures, "error_inducing": part.error_inducing,
+            "error_rate": part.error_rate.as_dict(),
         }  # fmt: skip
 
 
@@ -187,7 +188,8 @@ def _in_and_out(each: Campaigned, rng: np.random.Generator) -> list[dict[str, An
         for style, some in ((OUT, each.first_turn), (IN, list(each.inside))):
             blamed, classes = above_the_mean(some, kind)
             inducing, inputs = (int(sum(part[place] for part in sums[style].values())) for place in (0, 1))
-            row: dict[str, Any] = {"recogniser": each.name, "oracle": kind, "style": style, "violations": len(blamed), "classes": classes}
+            row: dict[str, Any] = {"name": f"{each.name}, {kind}, {style}", "recogniser": each.name, "oracle": kind, "style": style}
+            row |= {"violations": len(blamed), "classes": classes}
             row |= {"error_inducing": inducing, "inputs": inputs}
             row |= {"error_rate": share_over_scenes(sums[style], rng).as_dict() if inputs else None}
             is_compared = style == OUT and bool(sums[IN])
