@@ -26,8 +26,8 @@ FEWEST_IN_GROUP = 100
 GAP_ROWS = 40_000
 """Rows that are made up for the gaps at least, so that their own chance counts little."""
 COMPARED_GAP_ROWS = 1_000_000
-"""The same where synthesisers are set beside each other: the smallest groups are a hundredth of a table, and with 200,000 rows the chance
-of what is drawn alone moves a gap of 15 points between two of them by 6 % (one standard deviation)."""
+"""The same where synthesisers are set beside each other: the smallest groups are a hundredth of a table, and with 200,000 rows
+the chance of what is drawn alone moves a gap of 15 points between two of them by 6 % (one standard deviation)."""
 MOST_GROUPS = 8
 NOTABLE_GAP = 0.03
 KEPT = 0.9
