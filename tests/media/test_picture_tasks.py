@@ -17,6 +17,7 @@ from evenhand.media.album import Album, Attribute
 from evenhand.media.png import write_png
 from evenhand.models.picture_tasks import FaceFinder, ManyLabels, Verifier, ZeroShot
 from evenhand.report.record import plain
+from evenhand.verbs.init import init
 
 COUNT = 400
 RNG = np.random.default_rng(5)
@@ -167,6 +168,13 @@ def test_pairs_of_pictures_that_cannot_be_read_are_left_out_and_named(tmp_path: 
         data = eh.open(tmp_path, protected=["group"], settings={"size": 8})
     assert data.frame["file"].tolist() == ["a.png b.png", "b.png b.png"]
     assert data.domain.label.column == "same"
+
+
+def test_a_project_of_pairs_is_proposed_without_twins(tmp_path: Path) -> None:
+    _labels_of_pairs(tmp_path / "pairs", ("yes", "no"))
+    written = init(tmp_path / "pairs", label="same", protected=["group"], file=tmp_path / "evenhand.yaml")
+    assert any("two pictures side by side" in line for line in written.lines)
+    assert "editor: none" in (tmp_path / "evenhand.yaml").read_text()
 
 
 def _labels_of_pairs(folder: Path, words: tuple[str, str], **settings: object) -> tuple[tuple[str, ...], list[str]]:

@@ -17,6 +17,7 @@ from evenhand.engine.run import Plan, Subject, run
 from evenhand.engine.shrunk_findings import Hearing, shrink
 from evenhand.errors import DataError, StoreError
 from evenhand.media.png import picture_of, png_bytes
+from evenhand.media.without_twins import WithoutTwins
 from evenhand.models.shown import ShownModel
 from evenhand.oracles.flip import LabelFlip
 from evenhand.planted.doors import DoorCamera, door_camera
@@ -182,3 +183,17 @@ def test_only_the_differing_pixels_are_marked():
     assert np.array_equal(is_marked, (first != second).any(axis=2))
     assert shown[8, 8].tolist() == [213, 94, 0]
     assert not (marked_difference(first, first).std(axis=2) > 0).any()
+
+
+def test_a_replay_with_another_album_asks_about_the_kept_pictures(door, tmp_path):
+    found = eh.scan(door.model, door.data, methods=["themis"], budget=eh.Budget(candidates=100), seed=1)
+    kept = witness.load(witness.save(found.witnesses[0], tmp_path))
+    own = door.data.medium.album
+    elsewhere = replace(own, pictures=np.full_like(own.pictures, 128), factors=None)
+    data = from_album(elsewhere, [WithoutTwins("tone")], favourable=("open",), label="door")
+    model = ShownModel(data.medium, DoorCamera())
+    again = witness.replay(kept, data.domain, model)
+    assert again.is_unfair
+    assert (again.outcome, again.twin_outcome) == (kept.outcome, kept.twin_outcome)
+    forgetful = from_album(elsewhere, [WithoutTwins("tone")], favourable=("open",), label="door")
+    assert not witness.replay(replace(kept, pictures={}), forgetful.domain, ShownModel(forgetful.medium, DoorCamera())).is_unfair

@@ -35,6 +35,9 @@ FACE, FOUND = "face", "found"
 """The label where faces are looked for."""
 MEASURED = 5
 """So many tell how large pictures are: a project file proposes no enlarging."""
+
+ONE_FACE_TOLD = "pictures are taken to show one face in the middle; where they do not, `align: true` finds it and levels its eyes"
+PAIRS_TOLD = "each row is two pictures side by side: groups are compared, without twins"
 MOST_CLASSES = 20
 """A label of more different numbers is taken for an amount, such as an age, when a project file is proposed."""
 TONE_SIZE = 64
@@ -191,8 +194,10 @@ class AlbumFolder:
             for name in many
         ]
         lines += [_tones_told(album)] if self.tone else []
-        lines.append("pictures are taken to show one face in the middle; where they do not, `align: true` finds it and levels its eyes")
-        editor = self.editor or (NONE if many or self.tone else LEARNED)
+        height, width = album.pictures.shape[1:3]
+        are_pairs = height != width
+        lines.append(PAIRS_TOLD if are_pairs else ONE_FACE_TOLD)
+        editor = self.editor or (NONE if many or self.tone or are_pairs else LEARNED)
         read: dict[str, Any] = {"tone": True} if self.tone else {}
         read |= {} if unit is None else {"unit": unit}
         size = min(self.size, _smallest_side(source, album.sources[:MEASURED]) or self.size)
@@ -238,7 +243,8 @@ def _with_label(album: Album, name: str | None) -> Album:
 
 def _unit_of(album: Album, wishes: DataWishes) -> str | None:
     """What a label of many numbers is counted in: years where its name says so, else its own name; None where it has classes."""
-    values = [] if wishes.label is None or wishes.favourable else album.attribute(wishes.label).values
+    known = album.attributes.get(wishes.label or "")  # the label of pairs is none of their attributes
+    values = () if known is None or wishes.favourable else known.values
     if len(values) <= MOST_CLASSES or not all(value.replace(".", "", 1).removeprefix("-").isdigit() for value in values):
         return None
     return "years" if concept_of(str(wishes.label)) == "age" else str(wishes.label)
