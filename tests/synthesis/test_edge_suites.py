@@ -113,6 +113,23 @@ def test_every_relation_is_broken_by_a_row_that_keeps_the_others():
     assert {f"breaks the rule {rule.text}" for rule in domain.constraints} <= set(faults)
 
 
+def test_a_number_outside_of_its_range_breaks_no_rule_beside():
+    """A model that refuses the row refuses it for the range, not because the sum is wrong."""
+    parts = np.round(np.random.default_rng(4).uniform([100, 0], [900, 90], (300, 2)), 2)
+    frame = pd.DataFrame({"base": parts[:, 0], "bonus": parts[:, 1], "total": np.round(parts.sum(axis=1), 2)})
+    opened = eh.open(frame)
+    columns = opened.domain.columns
+    ruled = TabularDomain(columns, constraints=compile_constraints(["total == base + bonus"], columns))
+    told = negative_frame(ruled, opened.rows, np.random.default_rng(9)).set_index("fault")
+    outside = told[told.index.str.contains("is below|is above")]
+    named = outside.index.str.contains("no row out there keeps the rules")
+    sums = (outside["base"] + outside["bonus"] - outside["total"]).astype(float).abs() < 0.005
+    assert len(outside) == 6
+    assert sums[~named].all()
+    assert (~named).sum() >= 5  # only a base above its own range may leave no room for a total
+    assert all(len(repr(float(cell)).split(".")[1]) <= 2 for cell in outside.to_numpy().ravel())
+
+
 PAYS = np.random.default_rng(1).integers(1_000, 9_000, (400, 2))
 OPENED = eh.open(
     pd.DataFrame(

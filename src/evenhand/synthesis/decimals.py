@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from evenhand.arrays import Reals
+from evenhand.arrays import Reals, Rows
+from evenhand.domain.tabular import TabularDomain
 
 MOST_DECIMALS = 9
 
@@ -20,3 +21,13 @@ def rounded(values: Reals, low: Reals | float, high: Reals | float, decimals: in
         return values
     found = np.round(values, decimals)
     return np.where((found < low) | (found > high), values, found)
+
+
+def as_written(rows: Rows, data: Rows, domain: TabularDomain) -> Rows:
+    """Rows whose numbers have the decimals of the data's, as far as a row stays valid so: a sum of 0.1 and 0.2 is told as 0.3."""
+    found = rows.copy()
+    for at, column in enumerate(domain.columns):
+        if not column.is_listed:
+            known = data[~np.isnan(data[:, at]), at]
+            found[:, at] = rounded(rows[:, at], column.lowest, column.highest, decimals_of(known))
+    return np.where((domain.contains(found) | ~domain.contains(rows))[:, None], found, rows)

@@ -17,7 +17,7 @@ from evenhand.domain.columns import Column
 from evenhand.domain.constraints import CompiledConstraint
 from evenhand.domain.tabular import Constraint, TabularDomain
 from evenhand.errors import ConstraintError, InvalidArgument
-from evenhand.synthesis.decimals import decimals_of
+from evenhand.synthesis.decimals import as_written, decimals_of
 from evenhand.synthesis.derivations import Following
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def boundary_rows(domain: TabularDomain, carriers: Rows, rng: np.random.Generato
             reasons.append(edge.reason)
         else:
             impossible.append(edge.reason)
-    return EdgeRows(np.vstack(made), tuple(reasons), tuple(impossible))
+    return EdgeRows(as_written(np.vstack(made), carriers, domain), tuple(reasons), tuple(impossible))
 
 
 def _valid(tried: Rows, edge: _Edge, domain: TabularDomain, follows: Following) -> Rows:
@@ -113,9 +113,7 @@ def _edges(at: int, column: Column, cells: Rows) -> Iterator[_Edge]:
         for code, value in enumerate(column.values):
             yield _Edge(at, float(code), f"{name} = {value}")
     elif column.missing < 1.0:
-        present = cells[~np.isnan(cells)]
-        decimals = 0 if column.is_integral else decimals_of(present)
-        step = 10.0**-decimals if decimals is not None else (column.highest - column.lowest) * 1e-6
+        step = _step(column, cells)
         special = {column.lowest: " (lowest)", column.highest: " (highest)"}
         near = {0.0, *special, round(column.lowest + step, 12), round(column.highest - step, 12)}
         for number in sorted(number for number in near if column.lowest <= number <= column.highest):
@@ -124,9 +122,19 @@ def _edges(at: int, column: Column, cells: Rows) -> Iterator[_Edge]:
         yield _Edge(at, float("nan"), f"{name} is missing")
 
 
+def _step(column: Column, cells: Rows) -> float:
+    """The smallest step between two numbers of a column, as its cells are written."""
+    decimals = 0 if column.is_integral else decimals_of(cells[~np.isnan(cells)])
+    return 10.0**-decimals if decimals is not None else (column.highest - column.lowest) * 1e-6
+
+
 def negative_frame(domain: TabularDomain, carriers: Rows, rng: np.random.Generator) -> pd.DataFrame:
     """Rows that must be refused, one fault in each, named in the column `fault`: cells outside of a range, values that do not exist,
     text for a number, missing cells that are not allowed, and rows that break one rule.
+
+    A number outside of its range leaves the rules in force, so that a refusal is about the range: what follows from it is computed, and
+    where no row can have it that far out (a total that would leave its own range), it stands one step outside.  Where even that breaks a
+    rule, the fault says so.
 
     >>> import numpy as np
     >>> import evenhand as eh
@@ -140,13 +148,36 @@ def negative_frame(domain: TabularDomain, carriers: Rows, rng: np.random.Generat
 
     _check(carriers)
     lines: list[dict[str, Any]] = []
-    for column in domain.columns:
-        for cell, fault in _wrong_cells(column):
-            row = _told(carriers[rng.integers(0, len(carriers))], domain)
-            lines.append({**row, column.name: cell, "fault": fault})
+    follows = Following.of(domain, carriers)
+    for at, column in enumerate(domain.columns):
+        for wrong, reason in _wrong_cells(column):
+            row, cell, fault = carriers[rng.integers(0, len(carriers))], wrong, reason
+            if domain.constraints and isinstance(wrong, int | float):
+                row, cell, fault = _alone_outside(_Edge(at, wrong, reason), domain, carriers, follows, rng)
+            lines.append({**_told(row, domain), column.name: cell, "fault": fault})
     for row, fault in _rule_breakers(domain, carriers, rng):
         lines.append({**_told(row, domain), "fault": fault})
     return pd.DataFrame(lines, columns=[*domain.names, "fault"], dtype=object)
+
+
+def _alone_outside(
+    far: _Edge, domain: TabularDomain, carriers: Rows, follows: Following, rng: np.random.Generator
+) -> tuple[Any, float, str]:
+    """A row that a number outside of its range may stand in without breaking a rule, the number, and the fault."""
+    column = domain.columns[far.at]
+    step = _step(column, carriers[:, far.at])
+    near = round(column.lowest - step if far.code < column.lowest else column.highest + step, 12)
+    for code in (round(far.code, 9), int(near) if column.is_integral else near):
+        edge = replace(far, code=code)
+        held = _held(domain, edge)
+        tried = carriers[rng.integers(0, len(carriers), CARRIERS)]
+        tried[:, far.at] = code
+        valid = _valid(tried, edge, held, follows)
+        if len(valid):
+            row = as_written(valid[:1], carriers, held)[0]
+            row[far.at] = column.lowest  # a cell that can be told; the wrong one is written over it
+            return row, code, far.reason
+    return carriers[rng.integers(0, len(carriers))], round(far.code, 9), f"{far.reason}, and no row out there keeps the rules"
 
 
 def _told(row: Any, domain: TabularDomain) -> dict[str, Any]:

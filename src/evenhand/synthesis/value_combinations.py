@@ -6,7 +6,7 @@ that hold a combination still wanted (after Cohen, Dalal, Fredman, Patton, "The 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -16,6 +16,7 @@ from evenhand.domain.columns import Column
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument
 from evenhand.limits import Count, check_argument
+from evenhand.synthesis.decimals import as_written
 from evenhand.synthesis.derivations import Following
 
 MOST_VALUES = 12
@@ -63,7 +64,8 @@ def covering_rows(domain: TabularDomain, carriers: Rows, rng: np.random.Generato
     levels = [_levels(column, carriers[:, at]) for at, column in enumerate(domain.columns)]
     follows = Following.of(domain, carriers)
     excluded = _Array(domain, levels, 2, rng, follows).grow() if ways > 2 and domain.constraints else None
-    return _Array(domain, levels, ways, rng, follows, excluded).grow().found
+    found = _Array(domain, levels, ways, rng, follows, excluded).grow().found
+    return replace(found, rows=as_written(found.rows, carriers, domain))
 
 
 def _levels(column: Column, cells: Rows) -> Rows:
