@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
+import evenhand as eh
 from evenhand.arrays import Rows
 from evenhand.domain.columns import Column
 from evenhand.domain.tabular import Label, TabularDomain
@@ -58,6 +61,21 @@ def test_a_hidden_gap_and_a_lost_relation_are_told() -> None:
     assert "the gap by sex" in quality.warnings[0]
     assert dict(quality.relations)["twice == 2 * pay"] < 0.1
     assert "gaps shrunk by sex" in quality.sentence()
+    assert quality.gaps[0].synthetic_low < 0 < quality.gaps[0].synthetic_high < quality.gaps[0].low  # shuffled rows have no gap
+
+
+def test_rows_that_hide_a_gap_are_no_pass() -> None:
+    rng = np.random.default_rng(6)
+    sex, pay = rng.choice(["f", "m"], 1_200), rng.normal(30, 8, 1_200).round(1)
+    granted = np.where(pay + np.where(sex == "m", 12, 0) * (pay > 30) > 36, "yes", "no")
+    data = eh.open(pd.DataFrame({"sex": sex, "pay": pay, "granted": granted}), label="granted", protected=["sex"])
+    hidden = replace(eh.synth(data, 50), fit=Shuffled)
+    honest = replace(hidden, fit=ChainedTrees.fit)
+    assert hidden.quality is not None
+    assert hidden.quality.warnings
+    assert hidden.outcome == "inconclusive"
+    assert (honest.outcome == "pass") == (not honest.quality.warnings)
+    assert honest.outcome == "pass"
 
 
 def test_worst_columns_and_pairs_stand_beside_what_real_halves_show() -> None:

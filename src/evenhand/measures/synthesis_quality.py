@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.arrays import Index, Labels, Reals, Rows
+from evenhand.arrays import Index, Labels, Mask, Reals, Rows
 from evenhand.domain.columns import Column
 from evenhand.domain.relations import find_relations
 from evenhand.domain.tabular import TabularDomain
@@ -39,7 +39,7 @@ Fit = Callable[[Rows, TabularDomain, np.random.Generator], Any]
 
 @dataclass(frozen=True)
 class GroupGap:
-    """How far the shares of a label are apart in two groups: in the rows learnt from, with an interval, and in made-up ones."""
+    """How far the shares of a label are apart in two groups: in the rows learnt from and in made-up ones, with intervals."""
 
     column: str
     groups: tuple[str, str]
@@ -48,6 +48,8 @@ class GroupGap:
     low: float
     high: float
     synthetic: float
+    synthetic_low: float
+    synthetic_high: float
 
     @property
     def kept(self) -> float:
@@ -211,8 +213,8 @@ def _gaps(real: Rows, made: Rows, domain: TabularDomain) -> Iterator[GroupGap]:
         groups, others = (np.searchsorted(borders, part[:, place], side="left") for part in (real, made))
         found = [gap for value in range(len(outcome.values)) if (gap := _gap(real, made, (groups, others), value)) is not None]
         if found:
-            apart, low, high, synthetic, first, second, value = max(found)
-            yield GroupGap(domain.names[place], (names[first], names[second]), str(outcome.values[value]), apart, low, high, synthetic)
+            figures, first, second, value = max(found)
+            yield GroupGap(domain.names[place], (names[first], names[second]), str(outcome.values[value]), *figures)
 
 
 def group_borders(cells: Reals, column: Column) -> tuple[Reals, list[str]]:
@@ -224,17 +226,24 @@ def group_borders(cells: Reals, column: Column) -> tuple[Reals, list[str]]:
     return np.array([middle]), [f"up to {column.value(middle)}", f"above {column.value(middle)}"]
 
 
-def _gap(held: Rows, made: Rows, groups: tuple[Index, Index], value: int) -> tuple[float, float, float, float, int, int, int] | None:
+def _gap(held: Rows, made: Rows, groups: tuple[Index, Index], value: int) -> tuple[tuple[float, ...], int, int, int] | None:
     sizes = np.bincount(groups[0])
     shares = np.bincount(groups[0], held[:, -1] == value) / np.maximum(sizes, 1)
     enough = np.flatnonzero(sizes >= FEWEST_IN_GROUP)
     if len(enough) < 2:
         return None
     first, second = enough[shares[enough].argmax()], enough[shares[enough].argmin()]
-    gap = float(shares[first] - shares[second])
-    error = float(np.sqrt(sum(shares[g] * (1 - shares[g]) / sizes[g] for g in (first, second))))
-    there = [float((made[groups[1] == g, -1] == value).mean()) if (groups[1] == g).any() else 0.0 for g in (first, second)]
-    return gap, gap - _95 * error, gap + _95 * error, there[0] - there[1], int(first), int(second), value
+    there = [made[groups[1] == g, -1] == value for g in (first, second)]
+    here = [held[groups[0] == g, -1] == value for g in (first, second)]
+    return (*_apart(*here), *_apart(*there)), int(first), int(second), value
+
+
+def _apart(first: Mask, second: Mask) -> tuple[float, float, float]:
+    """How much larger the first share is, and between what; a group that nobody is in has a share of nothing."""
+    shares = [float(group.mean()) if group.size else 0.0 for group in (first, second)]
+    error = float(np.sqrt(sum(share * (1 - share) / max(1, group.size) for share, group in zip(shares, (first, second), strict=True))))
+    gap = shares[0] - shares[1]
+    return gap, gap - _95 * error, gap + _95 * error
 
 
 def _copied(rows: Rows, known: Rows) -> float:

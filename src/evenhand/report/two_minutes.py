@@ -87,6 +87,10 @@ NEXT_BY_VERB = {
     ),
     ("bench", "pass"): "Take the method that leads on data like yours for your scans.",
     ("synth", "pass"): "Look at the columns that fit worst before the rows are used for anything.",
+    ("synth", "inconclusive"): (
+        "Test no fairness on these rows: they hide a gap that the data have. Take another synthesiser (`--synthesiser trees`), more rows "
+        "to learn from, or the data themselves."
+    ),
     ("doctor", "pass"): "Run `evenhand scan`.",
     ("doctor", "inconclusive"): "Correct what fails or warns before anything that the model says is trusted.",
     ("compare", "pass"): "The second may replace the first as far as this was measured.",

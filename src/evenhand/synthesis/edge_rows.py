@@ -17,7 +17,7 @@ from evenhand.domain.columns import Column
 from evenhand.domain.constraints import CompiledConstraint
 from evenhand.domain.tabular import Constraint, TabularDomain
 from evenhand.errors import ConstraintError, InvalidArgument
-from evenhand.synthesis.decimals import as_written, decimals_of
+from evenhand.synthesis.decimals import MOST_DECIMALS, as_written, decimals_of
 from evenhand.synthesis.derivations import Following
 
 if TYPE_CHECKING:
@@ -166,8 +166,8 @@ def _alone_outside(
     """A row that a number outside of its range may stand in without breaking a rule, the number, and the fault."""
     column = domain.columns[far.at]
     step = _step(column, carriers[:, far.at])
-    near = round(column.lowest - step if far.code < column.lowest else column.highest + step, 12)
-    for code in (round(far.code, 9), int(near) if column.is_integral else near):
+    near = round(column.lowest - step if far.code < column.lowest else column.highest + step, MOST_DECIMALS)
+    for code in (round(far.code, MOST_DECIMALS), int(near) if column.is_integral else near):
         edge = replace(far, code=code)
         held = _held(domain, edge)
         tried = carriers[rng.integers(0, len(carriers), CARRIERS)]
@@ -177,7 +177,7 @@ def _alone_outside(
             row = as_written(valid[:1], carriers, held)[0]
             row[far.at] = column.lowest  # a cell that can be told; the wrong one is written over it
             return row, code, far.reason
-    return carriers[rng.integers(0, len(carriers))], round(far.code, 9), f"{far.reason}, and no row out there keeps the rules"
+    return carriers[rng.integers(0, len(carriers))], round(far.code, MOST_DECIMALS), f"{far.reason}, and no row out there keeps the rules"
 
 
 def _told(row: Any, domain: TabularDomain) -> dict[str, Any]:

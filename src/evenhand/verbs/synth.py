@@ -108,8 +108,9 @@ class SynthResult(Rendered):
 
     @property
     def outcome(self) -> Outcome:
-        """Rows are made; nothing is judged."""
-        return Gate.rule(Claim("rows", holds=self.reason)).outcome
+        """Rows are made; it stays open whether they can stand for the data where the fit finds a gap between groups hidden."""
+        hidden = "; ".join(self.quality.warnings) if self.quality is not None else ""
+        return Gate.rule(Claim("rows", open=hidden, holds=self.reason)).outcome
 
     @property
     def columns(self) -> tuple[str, ...]:

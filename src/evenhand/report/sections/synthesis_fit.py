@@ -58,7 +58,9 @@ def _alike(score: float, of_halves: float | None = None) -> str:
 
 
 def _gap(gap: Mapping[str, Any]) -> str:
-    return f"{gap['real']:.1%} ({gap['low']:.1%} to {gap['high']:.1%}), {gap['synthetic']:.1%}"
+    """Both with their intervals; results of earlier versions have none for the synthetic rows."""
+    spread = f" ({gap['synthetic_low']:.1%} to {gap['synthetic_high']:.1%})" if "synthetic_low" in gap else ""
+    return f"{gap['real']:.1%} ({gap['low']:.1%} to {gap['high']:.1%}), {gap['synthetic']:.1%}{spread}"
 
 
 def columns_picture(columns: Sequence[Mapping[str, Any]]) -> Markup:
