@@ -181,6 +181,7 @@ WITHOUT: Mapping[str, Mapping[str, Any]] = {
     "pairs are left when nearly all are known": {"FindingPace.falls_behind": lambda *_told: False},
     "pairs are left at once": {"Walking._is_time_for_others": True},
     "half of what is spent for walks over pairs": {"Walking._shares": {"pairs": 5.0, "wide": 4.0, "fresh": 1.0}},
+    "a sixth for walks over pairs": {"Walking._shares": {"pairs": 1.0, "wide": 4.0, "fresh": 1.0}},
     "a third for fresh draws": {"Walking._shares": {"pairs": 1.0, "wide": 1.0, "fresh": 1.0}},
     "no walks over pairs": {"Walking._shares": {"wide": 4.0, "fresh": 1.0}},
     "one crew of walks": {"WalkGroup.set_out": lambda group, seeds, count: SET_OUT(group, group.around.dealt(seeds, count), count)},

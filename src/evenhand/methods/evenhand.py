@@ -14,8 +14,8 @@ person.  What is sought is the population restricted to plausible findings; what
 2. Walks.  Thousands of walks stand on findings, and move in crews by turns, so that batches are small and much is learnt of the moves.  A
    move draws one column again, near or far, or all columns from one on, by the population's own levels.  Moves are made from where the
    walks stand until there is enough to ask about at once; a new place that is a finding is where a walk goes on, of several the last.
-   Two groups of walks take turns: one, to which a sixth of what is spent goes, later a third, wants plausible pairs, the other everybody
-   who is treated so.  The first one's findings are dense, the second one's are spread as the affected people are, over all rules by which
+   Two groups of walks take turns, each as often as it brings findings for its cost: one wants plausible pairs, the other everybody who
+   is treated so.  The first one's findings are dense, the second one's are spread as the affected people are, over all rules by which
    a model treats people differently; what they come by is listed where the pair is plausible, and set aside elsewhere.  Half a crew of
    walks more makes any move as often as any other, at a tenth of the others' cost, and what it learns of the moves is learnt by all.  Such
    moves leave the population as it is, so that the limit of these walks is the population restricted to findings: where they stand is a
@@ -263,12 +263,14 @@ class Walking:
 
     @property
     def _shares(self) -> dict[str, float]:
-        """Of what is spent, walks over everybody have four parts.  As long as there are too few seeds, walks over plausible pairs and fresh
-        draws have one each, since each draw may be the only one of its kind; afterwards pairs have two, and draws a twentieth as much as
-        walks over everybody, to say what is known."""
-        is_short = self.seeds_missing > 0
-        shares = {"wide": 4.0, "fresh": 1.0 if is_short else 4.0 / ROUNDS}
-        return shares if self.pairs is None else {"pairs": 1.0 if is_short else 2.0, **shares}
+        """Of what is spent, a sixth goes to fresh draws as long as there are too few seeds, since each may be the only one of its kind, and
+        afterwards a twentieth as much as to walks, to say what is known.  Walks over plausible pairs and over everybody share the rest
+        as they bring findings for their cost."""
+        fresh = 1.0 if self.seeds_missing > 0 else 5.0 / ROUNDS
+        if self.pairs is None:
+            return {"wide": 5.0, "fresh": fresh}
+        share = self.pairs.pace.share_beside(self.wide.pace)
+        return {"pairs": 5.0 * share, "wide": 5.0 * (1.0 - share), "fresh": fresh}
 
     @property
     def _is_time_for_others(self) -> bool:

@@ -80,6 +80,8 @@ class FindingPace:
     ...     others.add(found=30, cost=1.0)
     >>> walks.falls_behind(others, rounds=5), walks.falls_behind(others, rounds=5, times=5)
     (True, False)
+    >>> walks.share_beside(others), walks.share_beside(FindingPace())
+    (0.25, 0.5)
     """
 
     rounds: int = 0
@@ -96,6 +98,13 @@ class FindingPace:
     def brings(self) -> float:
         """Findings for each unit of cost."""
         return self.found / self.cost if self.cost else 0.0
+
+    def share_beside(self, others: FindingPace) -> float:
+        """How much of what both spend is to go here, as each brings findings for its cost: a tenth at least, half until both are tried."""
+        both = self.brings + others.brings
+        if not (self.rounds and others.rounds and both):
+            return 0.5
+        return min(max(self.brings / both, EVEN_SHARE), 1.0 - EVEN_SHARE)
 
     def falls_behind(self, others: FindingPace, rounds: int, times: int = 1) -> bool:
         """Whether others bring more than so many times as much, beyond what chance would do, as so many rounds of both tell."""
