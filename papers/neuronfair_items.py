@@ -11,7 +11,7 @@ from face_cells import ATTRIBUTES, DRAWN, detector_seeds, detectors
 from hunts import Caught, Hunt, caught, net_folder
 from phase_trials import CONTENDERS, global_cell, local_cell, nets, neurons_reached, retrained_versions, subject
 from rank_agreement import agreement
-from redone import Effort, Grid, Redone, either, in_words, sorted_by_truth, told
+from redone import COUNTS, PERCENT, Effort, Grid, Redone, either, in_words, sorted_by_truth, told
 
 from evenhand.measures.neurons import measure_bias
 from evenhand.measures.neurons.curve import Curve
@@ -68,8 +68,8 @@ def table_3(effort: Effort) -> Redone:
     seen = [
         [
             name,
-            told([100 * each["accuracy"] for each in values], ".1f"),
-            *(told([100 * each["readers"][attribute] for each in values], ".1f") for attribute in ATTRIBUTES),
+            told([100 * each["accuracy"] for each in values], ".1f", PERCENT),
+            *(told([100 * each["readers"][attribute] for each in values], ".1f", PERCENT) for attribute in ATTRIBUTES),
         ]
         for name, values in detectors(effort).items()
     ]
@@ -104,7 +104,12 @@ def table_4(effort: Effort) -> Redone:
             found = totals(effort, pair, name)
             counts[name].append(float(np.mean([each.findings for each in found])))
             rows.append(
-                [" ".join(pair), name, told([each.findings for each in found]), told([100 * each.success for each in found], ".1f")]
+                [
+                    " ".join(pair),
+                    name,
+                    told([each.findings for each in found], within=COUNTS),
+                    told([100 * each.success for each in found], ".1f", PERCENT),
+                ]
             )
     more = {name: geometric(np.array(counts["neuronfair"]) / np.maximum(counts[name], 1)) for name in RIVALS}
     claims = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from face_cells import ATTRIBUTES, DRAWN, FLIP, STEP, detector_seeds, detectors
-from redone import Effort, Grid, Redone, in_words, sorted_by_truth, told
+from redone import COUNTS, PERCENT, Effort, Grid, Redone, in_words, sorted_by_truth, told
 
 from parts.whitebox_tables import geometric
 
@@ -21,8 +21,8 @@ def table_10(effort: Effort) -> Redone:
                 text
                 for method in SEARCHES
                 for text in (
-                    told([each["findings"] for each in found[method]]),
-                    told([100 * each["findings"] / max(each["tests"], 1) for each in found[method]], ".1f"),
+                    told([each["findings"] for each in found[method]], within=COUNTS),
+                    told([100 * each["findings"] / max(each["tests"], 1) for each in found[method]], ".1f", PERCENT),
                 )
             ]
             rows.append([name, called, *cells])
@@ -65,8 +65,8 @@ def table_11(effort: Effort) -> Redone:
                 areas[column].append(float(np.mean([each[column]["area"] for each in after])))
                 rates[column].append(100 * float(np.mean([each[column]["rate"] for each in after])))
                 cells += [
-                    told([each[column]["area"] for each in after], ".3f"),
-                    told([100 * each[column]["rate"] for each in after], ".1f"),
+                    told([each[column]["area"] for each in after], ".3f", COUNTS),
+                    told([100 * each[column]["rate"] for each in after], ".1f", PERCENT),
                 ]
             rows.append([name, called, *cells])
     fall = {name: 100 * (1 - geometric(np.array(areas[name]) / np.maximum(areas["before"], 1e-9))) for name in columns[1:]}
@@ -112,8 +112,8 @@ def perturbation_norms(effort: Effort) -> Redone:
             found = {method: [each["attributes"][attribute]["found"][method] for each in values] for method in SEARCHES}
             sizes = {method: float(np.mean([each["bias"] for each in found[method]])) for method in SEARCHES}
             larger.append(sizes["NeuronFair"] / max(min(sizes["ADF"], sizes["EIDIG"]), 1e-9))
-            between = told([each["attribute"] for each in found["NeuronFair"]], ".2f")
-            rows.append([name, called, *(told([each["bias"] for each in found[method]], ".2f") for method in SEARCHES), between])
+            between = told([each["attribute"] for each in found["NeuronFair"]], ".2f", COUNTS)
+            rows.append([name, called, *(told([each["bias"] for each in found[method]], ".2f", COUNTS) for method in SEARCHES), between])
     agrees, differs = sorted_by_truth(
         [
             (

@@ -82,15 +82,26 @@ class FieldNote:
     pictures: Mapping[str, str] = field(default_factory=dict)
 
 
-def told(values: Sequence[float | None], form: str = ",.0f") -> str:
-    """Mean and 95 % interval over seeds; a dash where there is nothing."""
+@dataclass(frozen=True)
+class Range:
+    """What a figure can be at least and at most: an interval over few seeds ends there."""
+
+    least: float = -np.inf
+    most: float = np.inf
+
+
+ANYTHING, COUNTS, PERCENT = Range(), Range(0.0), Range(0.0, 100.0)
+
+
+def told(values: Sequence[float | None], form: str = ",.0f", within: Range = ANYTHING) -> str:
+    """Mean and 95 % interval over seeds, within what the figure can be; a dash where there is nothing."""
     present = [float(value) for value in values if value is not None and np.isfinite(value)]
     if not present:
         return "-"
     found = mean_interval(present)
     if found.low is None or found.high is None:
         return f"{found.mean:{form}}"
-    return f"{found.mean:{form}} ({found.low:{form}} to {found.high:{form}})"
+    return f"{found.mean:{form}} ({max(found.low, within.least):{form}} to {min(found.high, within.most):{form}})"
 
 
 def ranked(what: str, ours: Mapping[str, float], published: Mapping[str, float]) -> tuple[bool, str, str]:

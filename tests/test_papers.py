@@ -10,7 +10,7 @@ import pytest
 from cells import Cells, content_of, files_used
 from inventory import ITEMS, NOTES, TITLES, WrittenPage, coverage_page, find
 from pace import PACE
-from redone import Grid, PageFacts, Redone, page, ranked, sorted_by_truth, told
+from redone import COUNTS, PERCENT, Grid, PageFacts, Redone, page, ranked, sorted_by_truth, told
 
 ROOT = Path(__file__).parents[1]
 
@@ -279,3 +279,9 @@ def test_table_10_shows_the_marks_of_people_where_a_study_is_named(tmp_path, mon
     assert [cell.split(" [")[0] for cell in shown.rows[2][1:]] == ["9.00", "5.00", "4.00", "6.00"]
     assert shown.rows[2][4].endswith("(6.00)")
     assert "(" not in shown.rows[2][3]
+
+
+def test_intervals_over_two_seeds_end_where_the_figure_must():
+    assert told([10.0, 30.0], ".1f") == "20.0 (-107.1 to 147.1)"
+    assert told([10.0, 30.0], ".1f", PERCENT) == "20.0 (0.0 to 100.0)"
+    assert told([10.0, 30.0], within=COUNTS) == "20 (0 to 147)"

@@ -227,6 +227,18 @@ def test_a_zero_shot_classifier_is_a_function_like_any_other() -> None:
     assert {part.estimate for part in found.figure("label_accuracy", "group").groups} == {1.0}
 
 
+def test_a_zero_shot_classifier_names_its_classes_in_any_order() -> None:
+    light = np.tile(["dark", "light"], COUNT // 2)
+    pictures, group = _pictures(200 * (light == "light")), _attribute(("one", "other"), GROUP)
+    data = _open(Album("shots", pictures, {"group": group}, _attribute(("dark", "light"), (light == "light").astype(int))))
+    embed = lambda shown: np.column_stack([200.0 - shown[:, 0, 0, 0], shown[:, 0, 0, 0] + 1.0])  # noqa: E731
+    wrong = eh.wrap(ZeroShot(embed, {"light": [1.0, 0.0], "dark": [0.0, 1.0]}), data)  # its prompts are exchanged
+    right = eh.wrap(ZeroShot(embed, {"light": [0.0, 1.0], "dark": [1.0, 0.0]}), data)
+    said = [np.array(model.classes)[model.scores(data.rows).argmax(axis=1)] for model in (right, wrong)]
+    assert (said[0] == light).all()
+    assert not (said[1] == light).any()
+
+
 def test_a_classifier_that_answers_with_no_numbers_is_told_so():
     from evenhand.planted.portraits import synthetic_faces
 

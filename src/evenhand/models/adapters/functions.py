@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from evenhand.contract import Model
@@ -12,6 +13,7 @@ from evenhand.models.amount_models import answers_amounts, wrap_amounts
 from evenhand.models.function import FunctionClassifier, FunctionRecogniser, from_callable
 from evenhand.models.model_wishes import ModelWishes
 from evenhand.models.native_boosters import is_native
+from evenhand.models.picture_tasks import ZeroShot
 from evenhand.models.preparation import Preparation
 from evenhand.models.shown_amounts import ShownAmounts
 
@@ -31,7 +33,16 @@ def adapt(given: Any, wishes: ModelWishes) -> Model:
         return wishes.behind(_recogniser(given, wishes))
     if answers_amounts(given, wishes.domain):
         return ShownAmounts.behind(wishes.medium, _prepared(given, wishes.prepare))
+    wishes = _with_own_classes(given, wishes)
     return wishes.behind(wishes.settled(FunctionClassifier(_prepared(given, wishes.prepare), wishes.names)))
+
+
+def _with_own_classes(given: Callable[[Any], Any], wishes: ModelWishes) -> ModelWishes:
+    """A zero-shot classifier names its classes itself; where these are the label's, nothing about their order is left to find out."""
+    label = wishes.domain.label
+    if wishes.classes is not None or label is None or not isinstance(given, ZeroShot) or set(given.classes) != set(label.values):
+        return wishes
+    return replace(wishes, classes=given.classes)
 
 
 def _recogniser(given: Callable[[Any], Any], wishes: ModelWishes) -> FunctionRecogniser:
