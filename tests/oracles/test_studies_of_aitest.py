@@ -54,6 +54,12 @@ def test_groups_dealt_out_by_chance_show_the_group_itself_and_no_proxy():
     assert proxy["disparate_impact"]["low"] > 0.8
 
 
+def test_equal_shares_are_told_of_two_groups():
+    found = measured(lambda frame: np.full(len(frame), "yes"), "independent_groups:privileged=group == 'a'")
+    said = found["independent_groups"].sentences[0]
+    assert "100.0% of \"group == 'a'\" and 100.0% of \"not (group == 'a')\"" in said
+
+
 def test_dealing_keeps_everything_but_the_group():
     rows, domain = data().rows, data().domain
     mixed = dealt(rows, domain, np.random.default_rng(0))

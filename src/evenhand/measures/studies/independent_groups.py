@@ -69,9 +69,7 @@ def dealt(rows: Rows, domain: TabularDomain, rng: np.random.Generator) -> Rows:
 def _sentence(found: GroupFairness) -> str:
     impact = found.disparate_impact
     rule = "below" if impact.high < FOUR_FIFTHS else "not below" if impact.low >= FOUR_FIFTHS else "not clearly on one side of"
-    worst, best = min(found.shares, key=lambda name: found.shares[name].estimate), max(
-        found.shares, key=lambda name: found.shares[name].estimate
-    )  # fmt: skip
+    worst, *_, best = sorted(found.shares, key=lambda name: found.shares[name].estimate)  # two names also where all shares are equal
     return (
         f"with the group dealt out by chance, {found.shares[worst].estimate:.1%} of {worst!r} and {found.shares[best].estimate:.1%} of "
         f"{best!r} are favoured: disparate impact {impact.value:.2f} ({impact.low:.2f} to {impact.high:.2f}), {rule} four fifths"
