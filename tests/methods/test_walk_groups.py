@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from evenhand.contract import Task
-from evenhand.methods.evenhand import Evenhand
+from evenhand.methods.evenhand import Evenhand, Walking
 from evenhand.methods.parts.known import Known
-from evenhand.methods.parts.move_shares import MoveShares
+from evenhand.methods.parts.move_shares import FindingPace, MoveShares
 from evenhand.methods.parts.plausible_walks import PlausibleSet
 from evenhand.methods.parts.walk_groups import FreshDraws, Surroundings, Turns, WalkGroup
 from evenhand.models.meter import Meter
@@ -80,7 +82,7 @@ def test_walks_go_on_from_whom_fresh_draws_find(around):
         conversation.send(verdict)
     assert 1 < verdict.unfair.sum() < len(group)
     assert len(_places(group) - before) == pytest.approx(verdict.unfair.sum(), abs=3)  # some may have been drawn twice
-    assert draws.pace.found == (ended.value.value.unfair & ended.value.value.new).sum() > 0
+    assert (ended.value.value.unfair == verdict.unfair).all()
 
 
 def test_turns_keep_their_shares_of_what_is_spent_though_these_change_and_turns_cost_differently():
@@ -93,3 +95,14 @@ def test_turns_keep_their_shares_of_what_is_spent_though_these_change_and_turns_
             spent[name] += costs[name]
         for name, share in shares.items():
             assert spent[name] / sum(spent.values()) == pytest.approx(share / sum(shares.values()), abs=0.01)
+
+
+@pytest.mark.parametrize(("found", "share"), [(10, 0.1), (300, 0.75), (100, 0.5), (0, 0.1)])
+def test_walks_over_pairs_have_as_much_as_they_bring_for_their_cost(found, share):
+    pairs, wide = FindingPace(), FindingPace()
+    pairs.add(found, 1.0)
+    wide.add(100, 1.0)
+    seen = SimpleNamespace(seeds_missing=0, pairs=SimpleNamespace(pace=pairs), wide=SimpleNamespace(pace=wide))
+    told = Walking._shares.fget(seen)
+    assert told["pairs"] / (told["pairs"] + told["wide"]) == pytest.approx(share)
+    assert told["fresh"] < Walking._shares.fget(SimpleNamespace(**{**vars(seen), "seeds_missing": 1}))["fresh"]

@@ -210,11 +210,12 @@ def _gaps(real: Rows, made: Rows, domain: TabularDomain) -> Iterator[GroupGap]:
     outcome = domain.columns[-1]
     for place in domain.protected_places:
         borders, names = group_borders(real[:, place], domain.columns[place])
-        groups, others = (np.searchsorted(borders, part[:, place], side="left") for part in (real, made))
-        found = [gap for value in range(len(outcome.values)) if (gap := _gap(real, made, (groups, others), value)) is not None]
+        here, there = (GroupedLabels(part[:, -1], np.searchsorted(borders, part[:, place], side="left")) for part in (real, made))
+        found = [gap for value in range(len(outcome.values)) if (gap := _gap(here, there, value)) is not None]
         if found:
-            figures, first, second, value = max(found)
-            yield GroupGap(domain.names[place], (names[first], names[second]), str(outcome.values[value]), *figures)
+            widest = max(found, key=lambda gap: gap.figures[0])
+            label = str(outcome.values[widest.value])
+            yield GroupGap(domain.names[place], (names[widest.first], names[widest.second]), label, *widest.figures)
 
 
 def group_borders(cells: Reals, column: Column) -> tuple[Reals, list[str]]:
@@ -226,16 +227,37 @@ def group_borders(cells: Reals, column: Column) -> tuple[Reals, list[str]]:
     return np.array([middle]), [f"up to {column.value(middle)}", f"above {column.value(middle)}"]
 
 
-def _gap(held: Rows, made: Rows, groups: tuple[Index, Index], value: int) -> tuple[tuple[float, ...], int, int, int] | None:
-    sizes = np.bincount(groups[0])
-    shares = np.bincount(groups[0], held[:, -1] == value) / np.maximum(sizes, 1)
+@dataclass(frozen=True, eq=False)
+class GroupedLabels:
+    """The label and the group of every row."""
+
+    labels: Reals
+    groups: Index
+
+    def having(self, value: int, group: int) -> Mask:
+        """Who of a group has a label."""
+        return np.asarray(self.labels[self.groups == group] == value)
+
+
+@dataclass(frozen=True)
+class FoundGap:
+    """Which two groups are farthest apart in a label, and how far: real with bounds, then made up with bounds."""
+
+    value: int
+    first: int
+    second: int
+    figures: tuple[float, ...]
+
+
+def _gap(real: GroupedLabels, made: GroupedLabels, value: int) -> FoundGap | None:
+    sizes = np.bincount(real.groups)
+    shares = np.bincount(real.groups, real.labels == value) / np.maximum(sizes, 1)
     enough = np.flatnonzero(sizes >= FEWEST_IN_GROUP)
     if len(enough) < 2:
         return None
-    first, second = enough[shares[enough].argmax()], enough[shares[enough].argmin()]
-    there = [made[groups[1] == g, -1] == value for g in (first, second)]
-    here = [held[groups[0] == g, -1] == value for g in (first, second)]
-    return (*_apart(*here), *_apart(*there)), int(first), int(second), value
+    first, second = int(enough[shares[enough].argmax()]), int(enough[shares[enough].argmin()])
+    figures = [_apart(part.having(value, first), part.having(value, second)) for part in (real, made)]
+    return FoundGap(value, first, second, (*figures[0], *figures[1]))
 
 
 def _apart(first: Mask, second: Mask) -> tuple[float, float, float]:

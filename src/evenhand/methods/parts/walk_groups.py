@@ -223,7 +223,7 @@ class FreshDraws:
     """People drawn as a whole from everybody, so many at a time: they say what is known, and walks go on from those who are findings."""
 
     def __init__(self, around: Surroundings) -> None:
-        self.around, self.pace = around, FindingPace()
+        self.around = around
 
     def round(self, count: int, crew: Crew) -> Generator[Candidates, Verdict, Heard]:
         """One batch of questions; the findings take the places of some of a crew's walks."""
@@ -235,7 +235,6 @@ class FreshDraws:
         new = known.is_new
         asking = min(around.task.question_seconds, 1.0) * int(new.sum())
         cost = asking + COLUMN_SECONDS * len(rows) * len(around.plausible.chain.trees.order)
-        self.pace.add(int((unfair & new).sum()), cost)
         if around.screen is not None:
             around.screen.learn(states.copies[new], unfair[new])
         if unfair.any():
