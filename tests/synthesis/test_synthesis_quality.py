@@ -84,3 +84,15 @@ def test_worst_columns_and_pairs_stand_beside_what_real_halves_show() -> None:
     assert {name, other} == {"pay", "twice"}
     assert score < of_halves - 0.2
     assert all(score > of_halves - 0.08 for *_, score, of_halves in (*good.columns, *good.pairs))
+
+
+def test_of_several_labels_the_one_whose_shares_are_farthest_apart_is_told():
+    rng, n = np.random.default_rng(4), 4_000
+    domain = TabularDomain(DOMAIN.columns, DOMAIN.protected, Label("rank", ("low", "mid", "high"), ("high",)))
+    sex, pay = rng.integers(0, 2, n), rng.integers(0, 100, n)
+    labels = np.where(sex == 1, rng.choice(3, n, p=(0.2, 0.3, 0.5)), rng.choice(3, n, p=(0.3, 0.6, 0.1))).astype(np.intp)
+    told = synthesis_quality(Shuffled, np.column_stack([sex, pay, 2 * pay]).astype(float), labels, domain, rng)
+    gap = told.gaps[0]
+    assert (gap.label, gap.groups) == ("high", ("m", "f"))
+    assert abs(gap.real - 0.4) < 0.05
+    assert abs(gap.synthetic) < 0.05
